@@ -1,0 +1,12 @@
+//! Read remote git repositories without cloning them.
+
+pub mod error;
+pub mod limits;
+pub mod object;
+pub mod oid;
+pub mod pack;
+pub mod store;
+
+pub use error::{Error, ErrorKind, Result};
+pub use limits::{Budget, Interrupt, Limits, Workers};
+pub use oid::{ObjectFormat, ObjectId};

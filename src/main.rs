@@ -1,0 +1,2 @@
+//! The `gitsip` command.
+fn main() {}

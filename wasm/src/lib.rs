@@ -1,0 +1,1 @@
+//! gitsip for JavaScript.
