@@ -1,5 +1,6 @@
 //! Read remote git repositories without cloning them.
 
+pub mod client;
 pub mod error;
 pub mod limits;
 pub mod object;
