@@ -1,0 +1,11 @@
+//! What tests, benches and examples' checks share: the real `git` in a sealed
+//! environment, and an HTTP server over `git http-backend` that records and can
+//! misbehave.
+//!
+//! A bench includes it with `#[path = "../tests/support/mod.rs"] mod support;`.
+
+#![allow(dead_code, unreachable_pub, reason = "each test uses its own part of it")]
+#![allow(clippy::unwrap_used, reason = "a helper that fails should end the test")]
+
+pub mod git;
+pub mod http_server;
