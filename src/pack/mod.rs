@@ -3,6 +3,10 @@
 //!
 //! Nothing here does I/O and nothing sizes an allocation by a declared number.
 
+pub mod delta;
+pub mod entry;
+pub mod index;
+pub mod inflate;
 mod ingest;
 
 pub use ingest::{BaseLink, EntryStore, ResolvedEntry};
