@@ -7,6 +7,7 @@ pub mod object;
 pub mod oid;
 pub mod pack;
 pub mod store;
+pub mod text;
 
 pub use error::{Error, ErrorKind, Result};
 pub use limits::{Budget, Interrupt, Limits, Workers};

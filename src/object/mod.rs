@@ -3,9 +3,25 @@
 //! Parsing is lazy and tolerant where git is: odd bytes stay readable and are flagged,
 //! ids always come from the original bytes.
 
+mod commit;
+mod header;
+mod ident;
+mod tag;
+mod tree;
+
 use std::fmt;
 
+use crate::error::{Error, ErrorKind};
 use crate::oid::{Collision, Hasher, ObjectFormat, ObjectId};
+
+pub use commit::{Commit, CommitRef, Parents};
+pub use header::{HeaderRef, Headers};
+pub use ident::{IdentRef, Time};
+pub use tag::{Tag, TagRef};
+pub use tree::{
+    EntryKind, Mode, Suspicion, Tree, TreeEntry, TreeEntryRef, TreeIter, TreeRef, compare_entries,
+    suspicious_name,
+};
 
 /// The four kinds of object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,6 +62,52 @@ impl Kind {
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+/// Why an object's bytes were refused. `offset` counts from the start of its content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ObjectError {
+    /// A header that must be there is not, or is not where git puts it.
+    #[error("the '{header}' line is missing at byte {offset}")]
+    MissingHeader {
+        /// The header's name.
+        header: &'static str,
+        /// Where it was expected.
+        offset: usize,
+    },
+    /// A header whose value is no id of the repository's format.
+    #[error("the '{header}' line at byte {offset} holds no object id of this repository's format")]
+    BadId {
+        /// The header's name.
+        header: &'static str,
+        /// Where its line begins.
+        offset: usize,
+    },
+    /// A tag of something that is no kind of object.
+    #[error("the 'type' line at byte {offset} names no kind of object")]
+    BadKind {
+        /// Where its line begins.
+        offset: usize,
+    },
+    /// A tree entry that does not begin with an octal mode and a space.
+    #[error("the tree entry at byte {offset} has no readable mode")]
+    BadMode {
+        /// Where the entry begins.
+        offset: usize,
+    },
+    /// A tree that ends inside an entry.
+    #[error("the tree ends inside the entry at byte {offset}")]
+    TruncatedTree {
+        /// Where the entry begins.
+        offset: usize,
+    },
+}
+
+impl From<ObjectError> for Error {
+    fn from(error: ObjectError) -> Self {
+        Self::new(ErrorKind::Malformed, error.to_string()).with_source(error)
     }
 }
 
