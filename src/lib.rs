@@ -8,6 +8,7 @@ pub mod oid;
 pub mod pack;
 pub mod store;
 pub mod text;
+pub mod transport;
 
 pub use error::{Error, ErrorKind, Result};
 pub use limits::{Budget, Interrupt, Limits, Workers};

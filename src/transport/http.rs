@@ -1,0 +1,282 @@
+//! HTTP for native programs: reqwest and rustls on tokio.
+//!
+//! Deliberately absent, because the driver decides about them: redirects, cookies,
+//! credentials, waiting and trying again. Also absent is a cap on total time: whoever
+//! wants one drops the future. The only request sent a second time is one that a
+//! connection turned away *before* the host processed it (a pooled connection that had
+//! died, an HTTP/2 refusal); the host sees it once.
+//!
+//! Certificates are checked against the system's trust store with rustls and *ring*. The
+//! provider is part of this client's own configuration, so a program that embeds gitsip
+//! keeps the choice of rustls' process-wide default.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::Url;
+use reqwest::header::{
+    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue,
+};
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::time::Instant;
+
+use super::{failure, pump};
+use crate::client::Conversation;
+use crate::client::transport::{Method, Request, Response, Transport};
+use crate::error::{Error, ErrorKind};
+
+/// How long [`HttpTransport`] waits for what.
+///
+/// ```
+/// use std::time::Duration;
+/// use gitsip::transport::HttpOptions;
+///
+/// let patient = HttpOptions { stall_timeout: Duration::from_secs(120), ..Default::default() };
+/// assert!(patient.connect_timeout < patient.stall_timeout);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpOptions {
+    /// For name resolution, TCP and TLS together. 20 s: three lost SYNs are answered for
+    /// after 15 s, and it is shorter than [`stall_timeout`](Self::stall_timeout), so
+    /// that the error names the step that failed.
+    pub connect_timeout: Duration,
+    /// Without a byte from the host, while one is waited for; then the request fails
+    /// with the code `stalled`. 30 s: git servers send a keepalive every 5 s while they
+    /// prepare a pack. Time in which a slow conversation holds up the transfer does not
+    /// count.
+    pub stall_timeout: Duration,
+}
+
+impl Default for HttpOptions {
+    fn default() -> Self {
+        Self { connect_timeout: Duration::from_secs(20), stall_timeout: Duration::from_secs(30) }
+    }
+}
+
+/// A pool of HTTP/1.1 and HTTP/2 connections; clones share it.
+///
+/// Proxies are those of the system: `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and
+/// `NO_PROXY`, read when it is made. Its futures are `Send` and need a tokio runtime with
+/// time and I/O.
+///
+/// Errors of kind [`Transport`](ErrorKind::Transport) carry one of the codes `cut`,
+/// `connect`, `connect_timeout`, `dns`, `proxy`, `refused`, `stalled` and `tls`, and never
+/// a header value.
+///
+/// ```
+/// use gitsip::transport::{HttpOptions, HttpTransport};
+///
+/// let transport = HttpTransport::new(HttpOptions::default())?;
+/// # let _ = transport;
+/// # Ok::<(), gitsip::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct HttpTransport {
+    client: reqwest::Client,
+    options: HttpOptions,
+    started: Instant,
+}
+
+impl HttpTransport {
+    /// A pool without connections.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] when the system has no certificates to trust.
+    pub fn new(options: HttpOptions) -> Result<Self, Error> {
+        let client = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls_config()?)
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
+            .connect_timeout(options.connect_timeout)
+            .build()
+            .map_err(|error| {
+                Error::new(ErrorKind::Unsupported, "the HTTP client could not be set up")
+                    .with_source(error)
+            })?;
+        Ok(Self { client, options, started: Instant::now() })
+    }
+}
+
+impl fmt::Debug for HttpTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpTransport").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+/// The body of a response, still on the wire. Dropping it ends the transfer.
+pub struct HttpBody {
+    pub(super) response: reqwest::Response,
+    /// Host and port, for messages.
+    pub(super) host: String,
+}
+
+impl fmt::Debug for HttpBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpBody").field("host", &self.host).finish_non_exhaustive()
+    }
+}
+
+impl Transport for HttpTransport {
+    type Body = HttpBody;
+
+    /// # Errors
+    /// [`ErrorKind::Usage`] for an address or header that HTTP cannot carry, else
+    /// [`ErrorKind::Transport`].
+    async fn send(&self, request: Request) -> Result<Response<HttpBody>, Error> {
+        let url = parse_url(&request.url)?;
+        let host = host_label(&url);
+        let mut outgoing = reqwest::Request::new(
+            match request.method {
+                Method::Get => reqwest::Method::GET,
+                Method::Post => reqwest::Method::POST,
+            },
+            url,
+        );
+        *outgoing.headers_mut() = header_map(&request.headers)?;
+        if request.method == Method::Post {
+            *outgoing.body_mut() = Some(request.body.into());
+        }
+
+        let stall = self.options.stall_timeout;
+        let response = match tokio::time::timeout(stall, self.client.execute(outgoing)).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => return Err(failure::sending(error, &host, &self.options)),
+            Err(_) => return Err(failure::stalled(&host, stall, 0)),
+        };
+        let headers = response
+            .headers()
+            .iter()
+            .map(|(name, value)| {
+                (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+            })
+            .collect();
+        Ok(Response {
+            status: response.status().as_u16(),
+            url: response.url().as_str().to_owned(),
+            headers,
+            body: HttpBody { response, host },
+        })
+    }
+
+    /// # Errors
+    /// That of the conversation when it refused a chunk; [`ErrorKind::Unsupported`] for a
+    /// body that was encoded without being asked to; else [`ErrorKind::Transport`].
+    async fn receive(
+        &self,
+        body: HttpBody,
+        conversation: Conversation,
+    ) -> (Conversation, Result<(), Error>) {
+        if let Err(error) = check_encoding(&body) {
+            return (conversation, Err(error));
+        }
+        pump::pump(body, conversation, Conversation::push, self.options.stall_timeout).await
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        tokio::time::sleep(duration).await;
+    }
+
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// On a multi-threaded runtime the other tasks of this thread move elsewhere first.
+    fn compute<R>(&self, work: impl FnOnce() -> R) -> R {
+        match Handle::try_current().map(|handle| handle.runtime_flavor()) {
+            Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+            _ => work(),
+        }
+    }
+}
+
+/// The system's trust store, *ring*, and HTTP/2 before HTTP/1.1.
+fn tls_config() -> Result<rustls::ClientConfig, Error> {
+    let unusable = |error: rustls::Error| {
+        Error::new(
+            ErrorKind::Unsupported,
+            format!(
+                "TLS could not be set up: {error}; install the system's certificates \
+                 (the package ca-certificates, or a file named in SSL_CERT_FILE)"
+            ),
+        )
+        .with_source(error)
+    };
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier =
+        rustls_platform_verifier::Verifier::new(Arc::clone(&provider)).map_err(unusable)?;
+    let mut config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(unusable)?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+fn parse_url(text: &str) -> Result<Url, Error> {
+    let url = Url::parse(text).map_err(|error| {
+        Error::new(ErrorKind::Usage, format!("the address cannot be read: {error}"))
+            .with_source(error)
+    })?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(Error::new(
+            ErrorKind::Usage,
+            format!("an address begins with http:// or https://, not '{}:'", url.scheme()),
+        ));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(Error::new(
+            ErrorKind::Usage,
+            "the address has a user name or password in it: pass credentials beside it",
+        ));
+    }
+    Ok(url)
+}
+
+/// The host as messages show it: with its port where the address names one.
+fn host_label(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    }
+}
+
+/// The caller's headers, and the wish for a plain body: nothing here inflates one.
+fn header_map(headers: &[(&'static str, String)]) -> Result<HeaderMap, Error> {
+    let mut map = HeaderMap::with_capacity(headers.len() + 1);
+    for (name, value) in headers {
+        let unusable = || {
+            Error::new(
+                ErrorKind::Usage,
+                format!("the header '{name}' has characters that HTTP cannot carry"),
+            )
+        };
+        let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unusable())?;
+        let mut value = HeaderValue::from_str(value).map_err(|_| unusable())?;
+        value.set_sensitive(header == AUTHORIZATION);
+        map.append(header, value);
+    }
+    map.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    Ok(map)
+}
+
+/// Refuses an encoded body here and not with the head, so that the status of an encoded
+/// error page can still be told.
+fn check_encoding(body: &HttpBody) -> Result<(), Error> {
+    match body.response.headers().get(CONTENT_ENCODING) {
+        Some(encoding) if !encoding.as_bytes().eq_ignore_ascii_case(b"identity") => {
+            Err(Error::new(
+                ErrorKind::Unsupported,
+                format!(
+                    "'{}' sent a body with content-encoding {encoding:?} although none was \
+                     asked for: check for a proxy in between",
+                    body.host
+                ),
+            ))
+        }
+        _ => Ok(()),
+    }
+}

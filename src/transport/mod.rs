@@ -1,0 +1,18 @@
+//! The networks that conversations run over.
+//!
+//! What a network must do is said by [`client::transport::Transport`](crate::client::transport::Transport);
+//! here are its implementations for native programs. The browser's lives beside its
+//! bindings.
+
+#[cfg(feature = "http-client")]
+mod failure;
+#[cfg(feature = "http-client")]
+mod http;
+#[cfg(feature = "http-client")]
+mod pump;
+
+#[cfg(feature = "http-client")]
+pub use http::{HttpBody, HttpOptions, HttpTransport};
+
+#[cfg(all(test, feature = "http-client"))]
+mod tests;
