@@ -4,16 +4,32 @@
 //! never a fetch. `view` turns an absence into a [`MissingSet`]; someone above fetches
 //! it and asks again.
 
+#[doc(hidden)]
+pub mod conformance;
+mod entries;
+mod held;
+mod memory;
+mod prefix;
+mod raw_cache;
+mod room;
+mod segments;
+mod staging;
+mod unpack;
+
 use std::fmt;
 
 use bstr::BString;
 use bytes::Bytes;
 
 use crate::error::{Error, ErrorKind};
-use crate::limits::LimitExceeded;
+use crate::limits::{LimitExceeded, Reservation};
 use crate::object::Kind;
 use crate::oid::{Collision, ObjectFormat, ObjectId};
 use crate::pack;
+
+pub use memory::{MemoryStore, StoreStats};
+pub use prefix::IdPrefix;
+pub use staging::MemoryStaging;
 
 /// Kind and size of an object, without its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +113,31 @@ pub trait Refs {
     /// The refs whose names begin with one of `prefixes` (all of them when there is
     /// none), sorted by name, `HEAD` first, peeled.
     fn list(&self, prefixes: &[BString]) -> Result<Vec<Ref>, StoreError>;
+}
+
+/// Where a pack's entries wait until it is proven.
+///
+/// Nothing is visible in the store before [`commit`](Self::commit), and dropping a
+/// staging abandons what it holds: the store is as it was.
+pub trait Staging: pack::EntryStore {
+    /// Makes everything resolved so far visible, all at once.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Limit`] when memory is spent; the store is then unchanged.
+    fn commit(self) -> Result<Committed, StoreError>;
+}
+
+/// What a [`Staging`] brought.
+#[derive(Debug)]
+pub struct Committed {
+    /// Every object received, each once, whether or not it was held before.
+    pub ids: Vec<ObjectId>,
+    /// How many of them the store did not have.
+    pub new_objects: u64,
+    /// Packed bytes of those.
+    pub bytes: u64,
+    _paid: Reservation,
 }
 
 /// An object that a question needs and the store lacks.

@@ -1,0 +1,212 @@
+//! The table of a memory store: ids at their raw width, entries beside them, and a
+//! seeded hash table from one to the other.
+//!
+//! The seed is this process's own, because ids come from peers. Growth is paid for
+//! before it happens; what fits into capacity already paid for cannot fail.
+
+use std::hash::{BuildHasher, RandomState};
+
+use hashbrown::HashTable;
+
+use super::raw_cache::Slot;
+use super::segments::{Place, Reserve};
+use crate::limits::{LimitExceeded, Reservation, Which};
+use crate::object::Kind;
+use crate::oid::{ObjectFormat, ObjectId};
+
+/// An object that is held.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) kind: Kind,
+    pub(super) form: Form,
+    /// Bytes of the object.
+    pub(super) size: u64,
+    /// Where its raw copy was last put.
+    pub(super) raw: Slot,
+}
+
+/// In which form an object's bytes are held.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Form {
+    /// Raw only, at this place among the pinned: it was not received in packed form.
+    Pinned(u32),
+    /// A zlib stream.
+    Packed {
+        place: Place,
+        inflated_size: u64,
+        /// The entry that it is a delta of. Always one that was committed earlier or
+        /// resolved earlier in the same staging, so that no cycle can be.
+        base: Option<u32>,
+    },
+}
+
+#[derive(Debug)]
+pub(super) struct Entries {
+    format: ObjectFormat,
+    ids: Vec<u8>,
+    entries: Vec<Entry>,
+    table: HashTable<u32>,
+    seed: RandomState,
+    paid: Option<Reservation>,
+}
+
+impl Entries {
+    pub(super) fn new(format: ObjectFormat) -> Self {
+        Self {
+            format,
+            ids: Vec::new(),
+            entries: Vec::new(),
+            table: HashTable::new(),
+            seed: RandomState::new(),
+            paid: None,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Bytes of the tables, as paid for.
+    pub(super) fn paid_bytes(&self) -> u64 {
+        self.paid.as_ref().map_or(0, Reservation::bytes)
+    }
+
+    pub(super) fn find(&self, id: &ObjectId) -> Option<u32> {
+        let raw = id.as_bytes();
+        let hash = self.seed.hash_one(raw);
+        self.table.find(hash, |&entry| self.raw_id(entry) == raw).copied()
+    }
+
+    pub(super) fn entry(&self, entry: u32) -> Option<&Entry> {
+        self.entries.get(entry as usize)
+    }
+
+    pub(super) fn entry_mut(&mut self, entry: u32) -> Option<&mut Entry> {
+        self.entries.get_mut(entry as usize)
+    }
+
+    /// The id of an entry that exists.
+    pub(super) fn id(&self, entry: u32) -> ObjectId {
+        ObjectId::from_raw(self.raw_id(entry)).unwrap_or(ObjectId::null(self.format))
+    }
+
+    /// Every raw id, in order of arrival.
+    pub(super) fn raw_ids(&self) -> impl Iterator<Item = &[u8]> {
+        self.ids.chunks_exact(self.format.raw_len())
+    }
+
+    /// Pays for room for `more` entries.
+    pub(super) fn reserve(
+        &mut self,
+        more: usize,
+        reserve: Reserve<'_>,
+    ) -> Result<(), LimitExceeded> {
+        let wanted = self.entries.len().saturating_add(more);
+        let roomy = wanted <= self.entries.capacity() && wanted <= self.table.capacity();
+        if roomy {
+            return Ok(());
+        }
+        let len = wanted.max(self.entries.len().saturating_mul(2)).max(MIN_ENTRIES);
+        if u32::try_from(len).is_err() {
+            return Err(LimitExceeded {
+                which: Which::PackObjects,
+                allowed: u64::from(u32::MAX),
+                seen: wanted as u64,
+            });
+        }
+        // Old and new exist together while the entries move.
+        let paid = reserve(self.bytes_for(len))?;
+        self.ids.reserve_exact((len - self.entries.len()) * self.format.raw_len());
+        self.entries.reserve_exact(len - self.entries.len());
+        let raw_len = self.format.raw_len();
+        let (ids, seed) = (&self.ids, &self.seed);
+        self.table.reserve(len - self.table.len(), |&entry| {
+            let start = entry as usize * raw_len;
+            seed.hash_one(ids.get(start..start + raw_len).unwrap_or_default())
+        });
+        self.paid = Some(paid);
+        Ok(())
+    }
+
+    /// Adds an entry that is not there yet, into room that was [reserved](Self::reserve).
+    pub(super) fn push(&mut self, id: &ObjectId, entry: Entry) -> u32 {
+        let index = self.entries.len() as u32;
+        self.ids.extend_from_slice(id.as_bytes());
+        self.entries.push(entry);
+        let raw_len = self.format.raw_len();
+        let (ids, seed) = (&self.ids, &self.seed);
+        self.table.insert_unique(seed.hash_one(id.as_bytes()), index, |&entry| {
+            let start = entry as usize * raw_len;
+            seed.hash_one(ids.get(start..start + raw_len).unwrap_or_default())
+        });
+        index
+    }
+
+    fn raw_id(&self, entry: u32) -> &[u8] {
+        let len = self.format.raw_len();
+        let start = entry as usize * len;
+        self.ids.get(start..start + len).unwrap_or_default()
+    }
+
+    /// An upper bound of what tables for `len` entries occupy.
+    fn bytes_for(&self, len: usize) -> u64 {
+        let buckets = (len as u64 * 8 / 7 + 1).next_power_of_two().max(8);
+        let per_entry = self.format.raw_len() + size_of::<Entry>();
+        len as u64 * per_entry as u64 + buckets * 5 + 64
+    }
+}
+
+const MIN_ENTRIES: usize = 64;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::limits::Budget;
+
+    fn entry(size: u64) -> Entry {
+        Entry { kind: Kind::Blob, form: Form::Pinned(0), size, raw: Slot::default() }
+    }
+
+    /// Ids that a table hashing by any few bytes of them would put into one bucket.
+    fn colliding(i: u32) -> ObjectId {
+        let mut raw = [0xab; 20];
+        raw[8..12].copy_from_slice(&i.to_be_bytes());
+        ObjectId::from_raw(&raw).unwrap()
+    }
+
+    #[test]
+    fn ids_made_to_collide_are_found_and_paid_for() {
+        let budget = Budget::new(1 << 30);
+        let mut entries = Entries::new(ObjectFormat::Sha1);
+        for i in 0..50_000 {
+            entries.reserve(1, &mut |n| budget.reserve(n)).unwrap();
+            assert_eq!(entries.push(&colliding(i), entry(u64::from(i))), i);
+        }
+        for i in 0..50_000 {
+            let found = entries.find(&colliding(i)).unwrap();
+            assert_eq!(entries.entry(found).unwrap().size, u64::from(i));
+            assert_eq!(entries.id(found), colliding(i));
+        }
+        assert_eq!(entries.find(&colliding(50_000)), None);
+        let real = entries.ids.capacity()
+            + entries.entries.capacity() * size_of::<Entry>()
+            + entries.table.allocation_size();
+        assert!(real as u64 <= entries.paid_bytes(), "{real} > {}", entries.paid_bytes());
+        assert_eq!(budget.used_bytes(), entries.paid_bytes());
+    }
+
+    #[test]
+    fn a_refused_growth_changes_nothing() {
+        let budget = Budget::new(8_000);
+        let mut entries = Entries::new(ObjectFormat::Sha256);
+        let mut pushed = 0;
+        while entries.reserve(1, &mut |n| budget.reserve(n)).is_ok() {
+            let id = ObjectId::from_raw(&[pushed; 32]).unwrap();
+            entries.push(&id, entry(0));
+            pushed += 1;
+        }
+        assert_eq!(entries.len(), 64);
+        assert!(entries.find(&ObjectId::from_raw(&[63; 32]).unwrap()).is_some());
+    }
+}

@@ -1,0 +1,387 @@
+//! Objects in memory, in the form in which they were received.
+//!
+//! Packed streams are kept for every object that came in a pack, whole or as a delta
+//! against another entry of this store; serving can copy them. Beside them are raw
+//! copies, while memory allows: they are made on arrival and on a cold read, and are
+//! evicted when anything else needs the room. Commits, trees and tags go last. What was
+//! [inserted](MemoryStore::insert) raw has no packed form and is never evicted.
+//!
+//! Nothing is sized by a declared number: every byte here was received or produced
+//! under [`Limits`], and is a reservation of the [`Budget`]. This store does not drop
+//! objects and does not parse packs; [`MemoryStaging`] is where a pack's entries wait.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use super::entries::{Entries, Entry, Form};
+use super::raw_cache::{RawCache, paid_bytes, raw_copy};
+use super::staging::MemoryStaging;
+use super::unpack::{Chain, Link};
+use super::{Header, IdPrefix, Object, Objects, PackedAs, PackedEntry, StoreError, room};
+use crate::limits::{Budget, LimitExceeded, Limits, Reservation, Which, check};
+use crate::object::{Kind, hash_object};
+use crate::oid::{ObjectFormat, ObjectId};
+
+/// A store in memory. A clone is the same store.
+///
+/// ```
+/// use gitsip::object::Kind;
+/// use gitsip::store::{MemoryStore, Objects};
+/// use gitsip::{Budget, Limits, ObjectFormat};
+///
+/// let limits = Limits::default();
+/// let store = MemoryStore::new(ObjectFormat::Sha1, &Budget::new(limits.max_memory), &limits);
+/// let id = store.insert(Kind::Blob, b"hello\n")?;
+/// let object = store.read(&id)?.expect("just inserted");
+/// assert_eq!(&object.bytes[..], b"hello\n");
+/// # Ok::<(), gitsip::store::StoreError>(())
+/// ```
+#[derive(Clone)]
+pub struct MemoryStore(Arc<Shared>);
+
+struct Shared {
+    format: ObjectFormat,
+    budget: Budget,
+    limits: Limits,
+    /// Held for table look-ups and moves, never while bytes are inflated or copied.
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug)]
+pub(super) struct Inner {
+    pub(super) entries: Entries,
+    pub(super) segments: Vec<Bytes>,
+    pub(super) packed_bytes: u64,
+    pub(super) raw: RawCache,
+    pinned: Vec<Bytes>,
+    pinned_bytes: u64,
+    raw_hits: u64,
+    inflates: u64,
+}
+
+/// What a store holds and did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoreStats {
+    /// Objects held.
+    pub objects: u64,
+    /// Bytes of their packed streams.
+    pub packed_bytes: u64,
+    /// Bytes of raw copies.
+    pub raw_bytes: u64,
+    /// Bytes of the tables.
+    pub table_bytes: u64,
+    /// Allocations that hold packed streams.
+    pub segments: u64,
+    /// Reads answered from a raw copy.
+    pub raw_hits: u64,
+    /// Reads that inflated packed streams.
+    pub inflates: u64,
+    /// Raw copies evicted.
+    pub evictions: u64,
+}
+
+impl MemoryStore {
+    /// An empty store that spends from `budget` and reads within `limits`.
+    pub fn new(format: ObjectFormat, budget: &Budget, limits: &Limits) -> Self {
+        let inner = Inner {
+            entries: Entries::new(format),
+            segments: Vec::new(),
+            packed_bytes: 0,
+            raw: RawCache::new(),
+            pinned: Vec::new(),
+            pinned_bytes: 0,
+            raw_hits: 0,
+            inflates: 0,
+        };
+        Self(Arc::new(Shared {
+            format,
+            budget: budget.clone(),
+            limits: limits.clone(),
+            inner: Mutex::new(inner),
+        }))
+    }
+
+    /// A place for the entries of one pack, invisible until it is committed.
+    pub fn stage(&self) -> MemoryStaging {
+        MemoryStaging::new(self.clone())
+    }
+
+    /// Keeps an object that did not come in a pack; its id. It stays until the store is
+    /// dropped, because nothing else holds its bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Collision`] for an attack on SHA-1, [`StoreError::Limit`] when it
+    /// is too large or memory is spent.
+    pub fn insert(&self, kind: Kind, content: &[u8]) -> Result<ObjectId, StoreError> {
+        self.0.limits.check_object_bytes(content.len() as u64)?;
+        let id = hash_object(self.0.format, kind, content)?;
+        if self.lock().entries.find(&id).is_some() {
+            return Ok(id);
+        }
+        let bytes = raw_copy(content, self.reserve(paid_bytes(content.len()))?);
+        let mut inner = self.lock();
+        if inner.entries.find(&id).is_none() {
+            inner.make_room(&self.0.budget, 1, &mut |_| false)?;
+            let form = Form::Pinned(inner.pinned.len() as u32);
+            let size = content.len() as u64;
+            inner.entries.push(&id, Entry { kind, form, size, raw: Default::default() });
+            inner.pinned.push(bytes);
+            inner.pinned_bytes += size;
+        }
+        Ok(id)
+    }
+
+    /// What is held and what was done so far.
+    pub fn stats(&self) -> StoreStats {
+        let inner = self.lock();
+        StoreStats {
+            objects: inner.entries.len() as u64,
+            packed_bytes: inner.packed_bytes,
+            raw_bytes: inner.raw.bytes() + inner.pinned_bytes,
+            table_bytes: inner.entries.paid_bytes(),
+            segments: inner.segments.len() as u64,
+            raw_hits: inner.raw_hits,
+            inflates: inner.inflates,
+            evictions: inner.raw.evictions,
+        }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
+        // A panic elsewhere leaves no half-done change here: pushes cannot fail.
+        self.0.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn budget(&self) -> &Budget {
+        &self.0.budget
+    }
+
+    fn reserve(&self, bytes: u64) -> Result<Reservation, LimitExceeded> {
+        room::reserve(&self.0.budget, bytes, &mut |bytes| self.lock().raw.evict(bytes))
+    }
+
+    fn check_format(&self, id: &ObjectId) -> Result<(), StoreError> {
+        if id.format() == self.0.format {
+            Ok(())
+        } else {
+            Err(StoreError::Format { id: *id, format: self.0.format })
+        }
+    }
+
+    /// Inflates what `chain` describes and keeps a raw copy.
+    fn read_cold(&self, id: &ObjectId, entry: u32, chain: Chain) -> Result<Bytes, StoreError> {
+        let limits = &self.0.limits;
+        let bytes = chain.unpack(id, limits, &mut |bytes| self.reserve(paid_bytes(bytes)))?;
+        let mut inner = self.lock();
+        inner.inflates += 1;
+        inner.keep_copy(&self.0.budget, entry, &bytes);
+        Ok(bytes)
+    }
+}
+
+impl Objects for MemoryStore {
+    fn format(&self) -> ObjectFormat {
+        self.0.format
+    }
+
+    fn header(&self, id: &ObjectId) -> Result<Option<Header>, StoreError> {
+        self.check_format(id)?;
+        let inner = self.lock();
+        let entry = inner.entries.find(id).and_then(|index| inner.entries.entry(index));
+        Ok(match entry {
+            Some(entry) => Some(Header { kind: entry.kind, size: entry.size }),
+            None => (*id == self.0.format.empty_tree()).then_some(EMPTY_TREE),
+        })
+    }
+
+    fn read(&self, id: &ObjectId) -> Result<Option<Object>, StoreError> {
+        self.check_format(id)?;
+        let mut inner = self.lock();
+        let Some(index) = inner.entries.find(id) else {
+            let empty_tree = *id == self.0.format.empty_tree();
+            let bytes = Bytes::new();
+            return Ok(empty_tree.then_some(Object { kind: EMPTY_TREE.kind, bytes }));
+        };
+        let Some(&entry) = inner.entries.entry(index) else { return Ok(None) };
+        if let Some(bytes) = inner.warm(index, &entry) {
+            inner.raw_hits += 1;
+            return Ok(Some(Object { kind: entry.kind, bytes }));
+        }
+        let chain = inner.chain(index, &self.0.limits)?;
+        drop(inner);
+        Ok(Some(Object { kind: entry.kind, bytes: self.read_cold(id, index, chain)? }))
+    }
+
+    fn packed(&self, id: &ObjectId) -> Result<Option<PackedEntry>, StoreError> {
+        self.check_format(id)?;
+        let inner = self.lock();
+        let entry = inner.entries.find(id).and_then(|index| inner.entries.entry(index));
+        Ok(match entry {
+            Some(&Entry { kind, form: Form::Packed { place, inflated_size, base }, .. }) => {
+                let form = match base {
+                    Some(base) => PackedAs::DeltaOf(inner.entries.id(base)),
+                    None => PackedAs::Whole(kind),
+                };
+                let stream = place.slice(&inner.segments);
+                Some(PackedEntry { form, inflated_size, stream })
+            }
+            _ => None,
+        })
+    }
+
+    fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>, StoreError> {
+        let Some(prefix) = IdPrefix::parse(prefix) else { return Ok(Vec::new()) };
+        let inner = self.lock();
+        let matching = inner.entries.raw_ids().filter(|raw| prefix.matches(raw));
+        Ok(matching.filter_map(|raw| ObjectId::from_raw(raw).ok()).take(limit).collect())
+    }
+}
+
+impl Inner {
+    /// Pays for table room for `more` entries; evicts raw copies here first, then those
+    /// that `evict_more` can.
+    pub(super) fn make_room(
+        &mut self,
+        budget: &Budget,
+        more: usize,
+        evict_more: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<(), LimitExceeded> {
+        let Self { entries, raw, .. } = self;
+        let mut evict = |bytes| raw.evict(bytes) || evict_more(bytes);
+        entries.reserve(more, &mut |bytes| room::reserve(budget, bytes, &mut evict))
+    }
+
+    /// The raw bytes of an entry, if there is a copy.
+    fn warm(&mut self, index: u32, entry: &Entry) -> Option<Bytes> {
+        match entry.form {
+            Form::Pinned(at) => self.pinned.get(at as usize).cloned(),
+            Form::Packed { .. } => self.raw.hit(entry.kind, entry.raw, index),
+        }
+    }
+
+    /// The streams from an entry down to the first that is whole or has a raw copy.
+    fn chain(&mut self, index: u32, limits: &Limits) -> Result<Chain, LimitExceeded> {
+        let mut chain = Chain::default();
+        let mut next = Some(index);
+        while let Some(index) = next.take() {
+            let Some(&entry) = self.entries.entry(index) else { break };
+            if let Some(bytes) = self.warm(index, &entry) {
+                chain.base = Some(bytes);
+            } else if let Form::Packed { place, inflated_size, base } = entry.form {
+                let stream = place.slice(&self.segments);
+                chain.links.push(Link { stream, inflated_size, size: entry.size });
+                let depth = chain.links.len() as u64 - 1;
+                check(Which::DeltaDepth, u64::from(limits.max_delta_depth), depth)?;
+                next = base;
+            }
+        }
+        Ok(chain)
+    }
+
+    /// Makes `bytes`, which are paid for already, the raw copy of an entry.
+    pub(super) fn keep_copy(&mut self, budget: &Budget, index: u32, bytes: &Bytes) {
+        let Some(entry) = self.entries.entry_mut(index) else { return };
+        if self.raw.peek(entry.kind, entry.raw, index).is_some() {
+            return;
+        }
+        if !room::fits_as_copy(budget, bytes.len() as u64) {
+            return;
+        }
+        if let Some(slot) = self.raw.insert(entry.kind, index, bytes.clone()) {
+            entry.raw = slot;
+        }
+        while room::over_share(budget, 0) && self.raw.evict(1) {}
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("MemoryStore").field(&self.0.format).field(&self.stats()).finish()
+    }
+}
+
+const EMPTY_TREE: Header = Header { kind: Kind::Tree, size: 0 };
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::store::Staging as _;
+    use crate::store::conformance::{self, fill_staging, samples};
+
+    fn store(format: ObjectFormat, bytes: u64) -> MemoryStore {
+        MemoryStore::new(format, &Budget::new(bytes), &Limits::default())
+    }
+
+    #[test]
+    fn inserted_objects_conform() {
+        conformance::run(|format, samples| {
+            let store = store(format, 64 << 20);
+            for sample in samples {
+                let id = store.insert(sample.kind, &sample.content).unwrap();
+                assert_eq!(id, sample.id(format));
+            }
+            store
+        });
+    }
+
+    #[test]
+    fn packed_objects_conform_warm_and_cold() {
+        for evict in [false, true] {
+            conformance::run(|format, samples| {
+                let store = store(format, 64 << 20);
+                let mut staging = store.stage();
+                fill_staging(&mut staging, format, samples);
+                staging.commit().unwrap();
+                while evict && store.lock().raw.evict(u64::MAX) {}
+                store
+            });
+        }
+    }
+
+    #[test]
+    fn packed_objects_conform_where_few_raw_copies_fit() {
+        conformance::run(|format, samples| {
+            let store = store(format, 700_000);
+            let mut staging = store.stage();
+            fill_staging(&mut staging, format, samples);
+            staging.commit().unwrap();
+            store
+        });
+    }
+
+    #[test]
+    fn a_chain_deeper_than_allowed_is_a_limit() {
+        let limits = Limits { max_delta_depth: 59, ..Limits::default() };
+        let store = MemoryStore::new(ObjectFormat::Sha1, &Budget::new(64 << 20), &limits);
+        let samples = samples(ObjectFormat::Sha1);
+        let mut staging = store.stage();
+        fill_staging(&mut staging, ObjectFormat::Sha1, &samples);
+        staging.commit().unwrap();
+        while store.lock().raw.evict(u64::MAX) {}
+        let deepest = samples.iter().rposition(|sample| sample.base.is_some()).unwrap();
+        let refused = store.read(&samples[deepest].id(ObjectFormat::Sha1)).unwrap_err();
+        assert!(
+            matches!(refused, StoreError::Limit(limit) if limit.which == Which::DeltaDepth),
+            "{refused}"
+        );
+        assert!(store.read(&samples[deepest - 1].id(ObjectFormat::Sha1)).is_ok());
+    }
+
+    #[test]
+    fn a_copy_in_a_readers_hands_is_paid_for_until_he_drops_it() {
+        let store = store(ObjectFormat::Sha1, 64 << 20);
+        let mut staging = store.stage();
+        fill_staging(&mut staging, ObjectFormat::Sha1, &samples(ObjectFormat::Sha1));
+        staging.commit().unwrap();
+        let large = samples(ObjectFormat::Sha1).into_iter().max_by_key(|s| s.content.len());
+        let id = large.unwrap().id(ObjectFormat::Sha1);
+        let object = store.read(&id).unwrap().unwrap();
+        while store.lock().raw.evict(u64::MAX) {}
+        let held = store.budget().used_bytes();
+        drop(object);
+        assert_eq!(held - store.budget().used_bytes(), paid_bytes(200_000));
+    }
+}

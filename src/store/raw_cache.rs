@@ -1,0 +1,278 @@
+//! Raw copies of objects: what makes a second read, and the first search, cheap.
+//!
+//! Eviction is random with a second chance: a copy that was read since it was last
+//! picked is spared once. A repeated scan a little over the budget then keeps most of
+//! what it has (its newcomers, not yet read again, go first), where least-recently-used
+//! would lose every copy just before its turn; and what is no longer read goes within
+//! two picks. Commits, trees and tags are read again by every question and are evicted
+//! only when no blob is left. All copies here can be made again from packed bytes.
+
+use std::hash::{BuildHasher, RandomState};
+
+use bytes::Bytes;
+
+use super::held::held;
+use crate::limits::Reservation;
+use crate::object::Kind;
+
+/// Where a copy was put. It may have been evicted since: [`RawCache::hit`] knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Slot(u32);
+
+/// The copies of one store, or of one staging.
+#[derive(Debug)]
+pub(super) struct RawCache {
+    blobs: Pool,
+    others: Pool,
+    random: u64,
+    pub(super) evictions: u64,
+}
+
+impl RawCache {
+    pub(super) fn new() -> Self {
+        let random = RandomState::new().hash_one(0) | 1;
+        Self { blobs: Pool::default(), others: Pool::default(), random, evictions: 0 }
+    }
+
+    /// Bytes of content here, without bookkeeping.
+    pub(super) fn bytes(&self) -> u64 {
+        self.blobs.bytes + self.others.bytes
+    }
+
+    /// The copy that `entry` has in `slot`, marked as read.
+    pub(super) fn hit(&mut self, kind: Kind, slot: Slot, entry: u32) -> Option<Bytes> {
+        let copy = self.pool(kind).copies.get_mut(slot.0 as usize)?.as_mut()?;
+        if copy.entry != entry {
+            return None;
+        }
+        copy.read = true;
+        Some(copy.bytes.clone())
+    }
+
+    /// The copy that `entry` has in `slot`, for a look that is no read.
+    pub(super) fn peek(&self, kind: Kind, slot: Slot, entry: u32) -> Option<&Bytes> {
+        let pool = if kind == Kind::Blob { &self.blobs } else { &self.others };
+        let copy = pool.copies.get(slot.0 as usize)?.as_ref()?;
+        (copy.entry == entry).then_some(&copy.bytes)
+    }
+
+    /// Keeps a copy for `entry`; where it went.
+    pub(super) fn insert(&mut self, kind: Kind, entry: u32, bytes: Bytes) -> Option<Slot> {
+        self.pool(kind).insert(Kept { bytes, entry, read: false })
+    }
+
+    /// Takes the copy that `entry` has in `slot` out, to keep it elsewhere.
+    pub(super) fn take(&mut self, kind: Kind, slot: Slot, entry: u32) -> Option<Bytes> {
+        self.peek(kind, slot, entry)?;
+        self.pool(kind).remove(slot.0 as usize)
+    }
+
+    /// Lets go of copies of at least `bytes` together, if there are as many; whether
+    /// anything went. Bytes that a reader still holds are free when he lets go.
+    pub(super) fn evict(&mut self, bytes: u64) -> bool {
+        let mut gone = 0;
+        while gone < bytes.max(1) {
+            let random = self.next_random();
+            let pool = if self.blobs.held > 0 { &mut self.blobs } else { &mut self.others };
+            let Some(freed) = pool.evict_one(random) else { break };
+            gone += freed;
+            self.evictions += 1;
+        }
+        gone > 0
+    }
+
+    fn pool(&mut self, kind: Kind) -> &mut Pool {
+        if kind == Kind::Blob { &mut self.blobs } else { &mut self.others }
+    }
+
+    /// xorshift64: the choice must not be foreseeable from outside, nothing more.
+    fn next_random(&mut self) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random
+    }
+}
+
+/// What one copy of `len` bytes is accounted as: with its slot here (twice, as vectors
+/// double) and its owner.
+pub(super) fn paid_bytes(len: usize) -> u64 {
+    len as u64 + COPY_OVERHEAD_BYTES
+}
+
+/// A raw copy of `content`, paid for by `paid`.
+pub(super) fn raw_copy(content: &[u8], paid: Reservation) -> Bytes {
+    held(content.to_vec(), paid)
+}
+
+/// Copies in slots that do not move; an emptied slot is used again.
+#[derive(Debug, Default)]
+struct Pool {
+    copies: Vec<Option<Kept>>,
+    free: Vec<u32>,
+    held: usize,
+    bytes: u64,
+}
+
+#[derive(Debug)]
+struct Kept {
+    bytes: Bytes,
+    entry: u32,
+    read: bool,
+}
+
+impl Pool {
+    fn insert(&mut self, copy: Kept) -> Option<Slot> {
+        let len = copy.bytes.len() as u64;
+        let index = match self.free.pop() {
+            Some(index) => {
+                *self.copies.get_mut(index as usize)? = Some(copy);
+                index
+            }
+            None => {
+                let index = u32::try_from(self.copies.len()).ok()?;
+                self.copies.push(Some(copy));
+                index
+            }
+        };
+        self.held += 1;
+        self.bytes += len;
+        Some(Slot(index))
+    }
+
+    fn remove(&mut self, index: usize) -> Option<Bytes> {
+        let copy = self.copies.get_mut(index)?.take()?;
+        self.free.push(index as u32);
+        self.held -= 1;
+        self.bytes -= copy.bytes.len() as u64;
+        if self.held == 0 {
+            // Also the slots go back, so that an emptied cache holds nothing.
+            (self.copies, self.free) = (Vec::new(), Vec::new());
+        }
+        Some(copy.bytes)
+    }
+
+    /// Evicts one copy: the first, from a random slot on, that was not read since it
+    /// was last passed. What it was accounted as.
+    fn evict_one(&mut self, random: u64) -> Option<u64> {
+        if self.held == 0 {
+            return None;
+        }
+        let slots = self.copies.len();
+        let mut index = (random % slots as u64) as usize;
+        let mut step = random;
+        // Every pass over a read copy clears its mark, so this ends.
+        loop {
+            match self.copies.get_mut(index) {
+                Some(Some(copy)) if !copy.read => break,
+                Some(Some(copy)) => {
+                    copy.read = false;
+                    // Another random slot: neighbours were read together.
+                    step = step.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    index = ((step >> 33) % slots as u64) as usize;
+                }
+                _ => index = (index + 1) % slots,
+            }
+        }
+        self.remove(index).map(|bytes| paid_bytes(bytes.len()))
+    }
+}
+
+const COPY_OVERHEAD_BYTES: u64 = 160;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::limits::Budget;
+
+    /// Reads `objects` objects of 1,000 bytes in turn through a cache with room for
+    /// `room` of them, `rounds` times; the hits of the last round.
+    fn scan(objects: u32, room: u64, rounds: u32) -> u32 {
+        let budget = Budget::new(room * paid_bytes(1_000));
+        let mut cache = RawCache::new();
+        let mut slots = vec![Slot::default(); objects as usize];
+        let mut hits = 0;
+        for _ in 0..rounds {
+            hits = 0;
+            for entry in 0..objects {
+                if cache.hit(Kind::Blob, slots[entry as usize], entry).is_some() {
+                    hits += 1;
+                    continue;
+                }
+                let paid = loop {
+                    match budget.reserve(paid_bytes(1_000)) {
+                        Ok(paid) => break paid,
+                        Err(_) => assert!(cache.evict(paid_bytes(1_000))),
+                    }
+                };
+                let copy = raw_copy(&[1; 1_000], paid);
+                slots[entry as usize] = cache.insert(Kind::Blob, entry, copy).unwrap();
+            }
+        }
+        hits
+    }
+
+    #[test]
+    fn a_repeated_scan_that_fits_always_hits() {
+        assert_eq!(scan(1_000, 1_000, 2), 1_000);
+    }
+
+    #[test]
+    fn a_repeated_scan_a_little_over_budget_keeps_most() {
+        let hits = scan(1_100, 1_000, 8);
+        assert!(hits > 800, "{hits} of 1100");
+    }
+
+    #[test]
+    fn what_is_no_longer_read_makes_room_for_what_is() {
+        let budget = Budget::new(100 * paid_bytes(10));
+        let mut cache = RawCache::new();
+        let put = |cache: &mut RawCache, entry| {
+            while budget.used_bytes() + paid_bytes(10) > budget.limit_bytes() {
+                assert!(cache.evict(1));
+            }
+            let copy = raw_copy(&[0; 10], budget.reserve(paid_bytes(10)).unwrap());
+            cache.insert(Kind::Blob, entry, copy).unwrap()
+        };
+        let old: Vec<Slot> = (0..100).map(|entry| put(&mut cache, entry)).collect();
+        for (entry, &slot) in old.iter().enumerate() {
+            assert!(cache.hit(Kind::Blob, slot, entry as u32).is_some());
+        }
+        let mut new = vec![None; 80];
+        for _ in 0..20 {
+            for entry in 0..80 {
+                let slot = new[entry as usize];
+                if slot.is_none_or(|slot| cache.hit(Kind::Blob, slot, 1_000 + entry).is_none()) {
+                    new[entry as usize] = Some(put(&mut cache, 1_000 + entry));
+                }
+            }
+        }
+        let held = (0..80)
+            .filter(|&entry| {
+                cache.peek(Kind::Blob, new[entry as usize].unwrap(), 1_000 + entry).is_some()
+            })
+            .count();
+        assert!(held > 70, "{held} of 80");
+    }
+
+    #[test]
+    fn trees_outlive_every_blob() {
+        let budget = Budget::new(1 << 20);
+        let mut cache = RawCache::new();
+        let put = |cache: &mut RawCache, kind, entry| {
+            let copy = raw_copy(b"x", budget.reserve(paid_bytes(1)).unwrap());
+            cache.insert(kind, entry, copy).unwrap()
+        };
+        let tree = put(&mut cache, Kind::Tree, 0);
+        for entry in 1..50 {
+            put(&mut cache, Kind::Blob, entry);
+        }
+        assert!(cache.evict(49 * paid_bytes(1)));
+        assert!(cache.peek(Kind::Tree, tree, 0).is_some());
+        assert_eq!((cache.bytes(), cache.evictions), (1, 49));
+        assert!(cache.evict(1));
+        assert!(!cache.evict(1));
+        assert_eq!(budget.used_bytes(), 0);
+    }
+}
