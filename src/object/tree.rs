@@ -117,6 +117,12 @@ impl<'a> TreeIter<'a> {
         Self { rest: bytes, size: bytes.len(), raw_len: format.raw_len() }
     }
 
+    /// What was not read yet: the content from the next entry on, for a reader that
+    /// keeps an offset between calls; empty after an error.
+    pub const fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
     #[inline]
     fn next_raw(&mut self) -> Result<Option<RawEntry<'a>>, ObjectError> {
         if self.rest.is_empty() {
