@@ -9,6 +9,7 @@ pub mod pack;
 pub mod store;
 pub mod text;
 pub mod transport;
+pub mod view;
 
 pub use error::{Error, ErrorKind, Result};
 pub use limits::{Budget, Interrupt, Limits, Workers};

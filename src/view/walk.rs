@@ -1,0 +1,346 @@
+//! A cursor over all paths of a snapshot, in git's order.
+//!
+//! [`Walk`] owns ids, offsets and the trees it is in; it borrows nothing between calls
+//! and reads no blobs. It has no recursion: its depth is a `Vec`, bounded by
+//! [`max_tree_depth`](Limits::max_tree_depth).
+//!
+//! At a tree that the store lacks it looks ahead: all that is still to come and held is
+//! searched for further trees that are missing, level by level, so that one request
+//! brings what would otherwise take one for each folder.
+
+use std::collections::VecDeque;
+
+use bstr::{BStr, BString, ByteSlice as _};
+use bytes::Bytes;
+use hashbrown::HashSet;
+
+use super::glob::{PathFilter, Position};
+use super::path::check_path_bytes;
+use super::trees::Trees;
+use super::{Step, ViewError};
+use crate::limits::{Interrupt, Limits, Which, check};
+use crate::object::{EntryKind, Kind, Mode, TreeIter};
+use crate::oid::ObjectId;
+use crate::store::{MissingSet, Objects};
+
+/// What a walk hands out; the default is every file, link and submodule.
+#[derive(Clone, Debug, Default)]
+pub struct WalkOptions {
+    /// The paths asked for. Trees that cannot hold any of them are never read.
+    pub filter: PathFilter,
+    /// Levels below the filter's prefix, or below the root: 1 is what `ls` shows.
+    pub max_depth: Option<u32>,
+    /// Whether folders are handed out too, each before what is in it.
+    pub trees: bool,
+}
+
+/// One path of a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WalkEntry<'w> {
+    /// The path from the root.
+    pub path: &'w BStr,
+    /// Its mode as written.
+    pub mode: Mode,
+    /// Its object: a blob, a tree, or the commit of a submodule.
+    pub id: ObjectId,
+    /// Levels below the filter's prefix or the root; 0 is the prefix itself.
+    pub depth: u32,
+}
+
+/// A walk under way. See the [module](self).
+///
+/// After [`ViewError::Interrupted`] the next call goes on where it was, after
+/// [`Which::WalkEntries`] it fails again; after any other error, which is about one
+/// folder, it goes on behind that folder.
+#[derive(Debug)]
+pub struct Walk {
+    options: WalkOptions,
+    limits: Limits,
+    trees: Trees,
+    frames: Vec<Frame>,
+    /// The path of the entry met last; the folders' paths are its beginnings.
+    path: Vec<u8>,
+    /// The folder at `path`, to be entered by the next call.
+    open: Option<Folder>,
+    ahead: Ahead,
+    visited: u64,
+}
+
+/// A folder that the cursor is in.
+#[derive(Debug)]
+struct Frame {
+    folder: Folder,
+    tree: Bytes,
+    /// Where in `tree` the next entry begins.
+    offset: usize,
+    /// Bytes of the folder's path with its slash.
+    path_bytes: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Folder {
+    id: ObjectId,
+    level: Level,
+}
+
+/// How deep a path is.
+#[derive(Clone, Copy, Debug)]
+struct Level {
+    /// Below the root.
+    depth: u32,
+    /// Below the prefix; `None` for a folder that only leads to one.
+    below_prefix: Option<u32>,
+}
+
+/// Folders to come, found before the cursor got there.
+#[derive(Debug, Default)]
+struct Ahead {
+    /// To be looked into.
+    queue: VecDeque<(Folder, BString)>,
+    /// Not held when they were looked for.
+    waiting: VecDeque<(Folder, BString)>,
+    /// Bytes of the paths in both.
+    path_bytes: usize,
+    /// Trees whose folders were queued, and need not be again wherever they stand.
+    seen: HashSet<ObjectId>,
+}
+
+/// Trees asked for at once.
+const MAX_MISSING_TREES: usize = 2_048;
+/// Entries looked at ahead of the cursor for one missing set.
+const MAX_ENTRIES_AHEAD: u64 = 1 << 20;
+/// Bytes of paths remembered ahead of the cursor.
+const MAX_PATH_BYTES_AHEAD: usize = 4 << 20;
+/// Entries, or trees looked at ahead, between two questions to the interrupt.
+const ENTRIES_PER_CHECK: u64 = 256;
+
+impl Walk {
+    /// A walk of the tree `root`, which is not read yet.
+    pub fn new(root: ObjectId, options: WalkOptions, limits: &Limits) -> Self {
+        let level = Level { depth: 0, below_prefix: options.filter.is_inside(b"").then_some(0) };
+        Self {
+            options,
+            limits: limits.clone(),
+            trees: Trees::new(limits),
+            frames: Vec::new(),
+            path: Vec::new(),
+            open: Some(Folder { id: root, level }),
+            ahead: Ahead::default(),
+            visited: 0,
+        }
+    }
+
+    /// The next entry, or what is missing to find it, or the end.
+    ///
+    /// # Errors
+    /// See [`Walk`]; what was handed out before an error is true, and partial.
+    pub fn next(
+        &mut self,
+        objects: &impl Objects,
+        interrupt: &dyn Interrupt,
+    ) -> Result<Step<WalkEntry<'_>>, ViewError> {
+        loop {
+            if let Some(folder) = self.open {
+                let tree =
+                    self.trees.read(objects, &folder.id).inspect_err(|_| self.open = None)?;
+                let Some(tree) = tree else {
+                    return Ok(Step::Missing(self.look_ahead(objects, folder, interrupt)?));
+                };
+                self.enter(folder, tree);
+            }
+            let Some(frame) = self.frames.last_mut() else { return Ok(Step::Done) };
+            if self.visited.is_multiple_of(ENTRIES_PER_CHECK) {
+                interrupt.check()?;
+            }
+            let rest = frame.tree.get(frame.offset..).unwrap_or_default();
+            let mut entries = TreeIter::new(rest, frame.folder.id.format());
+            let entry = match entries.next() {
+                Some(Ok(entry)) => entry,
+                Some(Err(error)) => {
+                    let path = self.path.get(..frame.path_bytes.saturating_sub(1));
+                    let (path, id) = (path.unwrap_or_default().into(), frame.folder.id);
+                    self.frames.pop();
+                    return Err(ViewError::Tree { path, id, error });
+                }
+                None => {
+                    self.frames.pop();
+                    continue;
+                }
+            };
+            check(Which::WalkEntries, self.limits.max_walk_entries, self.visited + 1)?;
+            self.visited += 1;
+            frame.offset = frame.tree.len() - entries.rest().len();
+            self.path.truncate(frame.path_bytes);
+            self.path.extend_from_slice(entry.name);
+            check_path_bytes(&self.limits, self.path.len())?;
+
+            let (mode, id) = (entry.mode, entry.id);
+            let filter = &self.options.filter;
+            let Some(level) = frame.folder.level.child(filter, &self.path) else { continue };
+            let handed_out = if mode.kind() == EntryKind::Tree {
+                if self.options.enters(level, &self.path) {
+                    check(Which::TreeDepth, self.limits.max_tree_depth.into(), level.depth.into())?;
+                    self.open = Some(Folder { id, level });
+                }
+                self.options.trees
+                    && level.below_prefix != Some(0)
+                    && filter.keeps_folder(&self.path)
+            } else {
+                filter.keeps(&self.path)
+            };
+            if handed_out && let Some(depth) = level.below_prefix {
+                return Ok(Step::Item(WalkEntry { path: self.path.as_bstr(), mode, id, depth }));
+            }
+        }
+    }
+
+    fn enter(&mut self, folder: Folder, tree: Bytes) {
+        if !self.path.is_empty() {
+            self.path.push(b'/');
+        }
+        self.open = None;
+        self.frames.push(Frame { folder, tree, offset: 0, path_bytes: self.path.len() });
+    }
+
+    /// All trees that are missing ahead of the cursor, which stands before `open`.
+    ///
+    /// What was found ahead is remembered: the next call goes on with the trees that
+    /// this one asks for and looks into no tree again.
+    fn look_ahead(
+        &mut self,
+        objects: &impl Objects,
+        open: Folder,
+        interrupt: &dyn Interrupt,
+    ) -> Result<MissingSet, ViewError> {
+        let mut missing = MissingSet::of(open.id, Some(Kind::Tree));
+        let ahead = &mut self.ahead;
+        if ahead.queue.is_empty() && ahead.waiting.is_empty() {
+            ahead.push(open, self.path.as_slice().into());
+            for frame in self.frames.iter().rev() {
+                let rest = frame.tree.get(frame.offset..).unwrap_or_default();
+                let path = self.path.get(..frame.path_bytes).unwrap_or_default();
+                ahead.push_folders(rest, frame.folder, path, &self.options, &self.limits);
+            }
+        }
+        ahead.waiting.append(&mut ahead.queue);
+        std::mem::swap(&mut ahead.waiting, &mut ahead.queue);
+        let (mut entries, mut trees) = (0, 0u64);
+        while missing.len() < MAX_MISSING_TREES && entries < MAX_ENTRIES_AHEAD {
+            if trees.is_multiple_of(ENTRIES_PER_CHECK) {
+                interrupt.check()?;
+            }
+            trees += 1;
+            let Some((folder, mut path)) = ahead.pop() else { break };
+            if is_behind(&path, &self.path) {
+                continue;
+            }
+            match self.trees.read(objects, &folder.id) {
+                Ok(Some(tree)) => {
+                    if self.options.depends_on_tree_alone(folder.level)
+                        && !ahead.seen.insert(folder.id)
+                    {
+                        continue;
+                    }
+                    if !path.is_empty() {
+                        path.push(b'/');
+                    }
+                    entries +=
+                        ahead.push_folders(&tree, folder, &path, &self.options, &self.limits);
+                }
+                Ok(None) => {
+                    missing.insert(folder.id, Some(Kind::Tree));
+                    ahead.wait(folder, path);
+                }
+                // The cursor reports it when it gets there.
+                Err(_) => {}
+            }
+        }
+        Ok(missing)
+    }
+}
+
+impl Level {
+    /// The level of `path`, which is in a folder of this level; `None` when the filter's
+    /// prefixes exclude it.
+    fn child(self, filter: &PathFilter, path: &[u8]) -> Option<Self> {
+        let below_prefix = match self.below_prefix {
+            Some(levels) => Some(levels.saturating_add(1)),
+            None => match filter.position(path) {
+                Position::Above => None,
+                Position::At | Position::Below => Some(0),
+                Position::Outside => return None,
+            },
+        };
+        Some(Self { depth: self.depth.saturating_add(1), below_prefix })
+    }
+}
+
+impl WalkOptions {
+    /// Whether what is in the folder `path` may be asked for.
+    fn enters(&self, level: Level, path: &[u8]) -> bool {
+        let deeper = match (level.below_prefix, self.max_depth) {
+            (Some(depth), Some(max)) => depth < max,
+            _ => true,
+        };
+        deeper && self.filter.may_enter(path)
+    }
+
+    /// Whether a folder contributes the same wherever it stands.
+    fn depends_on_tree_alone(&self, level: Level) -> bool {
+        level.below_prefix.is_some() && self.max_depth.is_none() && !self.filter.has_globs()
+    }
+}
+
+impl Ahead {
+    fn push(&mut self, folder: Folder, path: BString) {
+        if self.path_bytes + path.len() <= MAX_PATH_BYTES_AHEAD {
+            self.path_bytes += path.len();
+            self.queue.push_back((folder, path));
+        }
+    }
+
+    fn wait(&mut self, folder: Folder, path: BString) {
+        self.path_bytes += path.len();
+        self.waiting.push_back((folder, path));
+    }
+
+    fn pop(&mut self) -> Option<(Folder, BString)> {
+        let (folder, path) = self.queue.pop_front()?;
+        self.path_bytes -= path.len();
+        Some((folder, path))
+    }
+
+    /// Queues the folders among the entries `rest` of `parent`, whose path with its slash
+    /// is `parent_path`; how many entries there were.
+    fn push_folders(
+        &mut self,
+        rest: &[u8],
+        parent: Folder,
+        parent_path: &[u8],
+        options: &WalkOptions,
+        limits: &Limits,
+    ) -> u64 {
+        let mut entries = 0;
+        for entry in TreeIter::new(rest, parent.id.format()).map_while(Result::ok) {
+            entries += 1;
+            if entry.kind() != EntryKind::Tree {
+                continue;
+            }
+            let path = [parent_path, entry.name].concat();
+            let Some(level) = parent.level.child(&options.filter, &path) else { continue };
+            let in_bounds = level.depth <= limits.max_tree_depth
+                && check_path_bytes(limits, path.len()).is_ok();
+            if in_bounds && options.enters(level, &path) {
+                self.push(Folder { id: entry.id, level }, path.into());
+            }
+        }
+        entries
+    }
+}
+
+/// Whether a walk that stands before the folder `at` has left the folder `path`.
+fn is_behind(path: &[u8], at: &[u8]) -> bool {
+    let slash = || [b'/'].iter();
+    let contains_at = path.is_empty() || at.strip_prefix(path).is_some_and(|r| r.starts_with(b"/"));
+    !contains_at && path.iter().chain(slash()).lt(at.iter().chain(slash()))
+}

@@ -1,0 +1,302 @@
+//! Paths, walks and listings say what the real git says, in its order.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::collections::HashMap;
+
+use bstr::{BString, ByteSlice as _};
+use bytes::Bytes;
+use gitsip::limits::NeverInterrupt;
+use gitsip::object::Kind;
+use gitsip::store::{Header, Lookup, Object, Objects, PackedEntry, StoreError};
+use gitsip::view::glob::PathFilter;
+use gitsip::view::list::ls;
+use gitsip::view::path::{Peeled, peel};
+use gitsip::view::read::{Read, read_path};
+use gitsip::view::walk::{Walk, WalkOptions};
+use gitsip::view::{Step, ViewError};
+use gitsip::{Limits, ObjectFormat, ObjectId};
+use support::git::{File, Repo, Sandbox};
+
+/// Every object of a repository, as `git cat-file` prints it.
+struct Loaded {
+    format: ObjectFormat,
+    objects: HashMap<ObjectId, Object>,
+}
+
+impl Loaded {
+    fn new(repo: &Repo) -> Self {
+        let printed = repo.git().bytes(["cat-file", "--batch", "--batch-all-objects"]);
+        let mut objects = HashMap::new();
+        let mut rest = printed.as_slice();
+        while let Some((header, after)) = rest.split_once_str("\n") {
+            let words: Vec<&[u8]> = header.split_str(" ").collect();
+            let size: usize = words[2].to_str().unwrap().parse().unwrap();
+            let object = Object {
+                kind: Kind::from_name(words[1]).unwrap(),
+                bytes: Bytes::copy_from_slice(&after[..size]),
+            };
+            objects.insert(ObjectId::from_hex(words[0]).unwrap(), object);
+            rest = &after[size + 1..];
+        }
+        let format = repo.git().run(["rev-parse", "--show-object-format"]);
+        Self { format: ObjectFormat::from_name(format.as_bytes()).unwrap(), objects }
+    }
+}
+
+impl Objects for Loaded {
+    fn format(&self) -> ObjectFormat {
+        self.format
+    }
+
+    fn header(&self, id: &ObjectId) -> Result<Option<Header>, StoreError> {
+        let header = |o: &Object| Header { kind: o.kind, size: o.bytes.len() as u64 };
+        Ok(self.objects.get(id).map(header))
+    }
+
+    fn read(&self, id: &ObjectId) -> Result<Option<Object>, StoreError> {
+        Ok(self.objects.get(id).cloned())
+    }
+
+    fn packed(&self, _: &ObjectId) -> Result<Option<PackedEntry>, StoreError> {
+        Ok(None)
+    }
+
+    fn ids_with_prefix(&self, _: &[u8], _: usize) -> Result<Vec<ObjectId>, StoreError> {
+        Ok(Vec::new())
+    }
+}
+
+/// A snapshot with everything that is odd and allowed.
+fn odd_files() -> Vec<File> {
+    let commit = "1234567890123456789012345678901234567890";
+    let mut files = vec![
+        File::new(b"caf\xe9", "latin"),
+        File::new("日本語/読む.md", "text"),
+        File::new("A", "upper"),
+        File::new("a/x", "lower"),
+        File::new("foo.c", "before the folder"),
+        File::new("foo/bar", "in the folder"),
+        File::new("foo0", "after the folder"),
+        File::new("empty", ""),
+        File::new("two\nlines", "a name of two lines"),
+        File::new("tab\tquote\"back\\slash", "quoted by git"),
+        File::new("sub-dir/.gitattributes", ""),
+        File::executable("run.sh", "#!/bin/sh\n"),
+        File::symlink("link", "foo/bar"),
+        File::symlink("foo/up", "../A"),
+        File::symlink("dir-link", "foo"),
+        File::symlink("loop-a", "loop-b"),
+        File::symlink("loop-b", "loop-a"),
+        File::symlink("absolute", "/etc/passwd"),
+        File::symlink("escaping", "foo/../../outside"),
+        File::submodule("libs/known", commit),
+        File::submodule("libs/unknown", commit),
+        File::new(
+            ".gitmodules",
+            "[submodule \"k\"]\n\tpath = libs/known\n\turl = https://example.com/k.git\n",
+        ),
+    ];
+    for i in 0..60 {
+        files.push(File::new(format!("many/{}/{}/f{i}.rs", i % 7, i % 3), format!("file {i}\n")));
+    }
+    files
+}
+
+fn root(repo: &Repo) -> ObjectId {
+    repo.git().run(["rev-parse", "HEAD^{tree}"]).parse().unwrap()
+}
+
+/// `mode id path` of every entry that `git ls-tree` shows with `args`.
+fn ls_tree(repo: &Repo, args: &[&str]) -> Vec<(String, String, BString)> {
+    let mut command = vec!["ls-tree", "-z"];
+    command.extend(args);
+    let printed = repo.git().bytes(command);
+    let line = |line: &[u8]| {
+        let (header, path) = line.split_once_str("\t").unwrap();
+        let words: Vec<String> = header.to_str().unwrap().split(' ').map(str::to_owned).collect();
+        (words[0].clone(), words[2].clone(), BString::from(path))
+    };
+    printed.split(|&byte| byte == 0).filter(|l| !l.is_empty()).map(line).collect()
+}
+
+fn walked(
+    objects: &Loaded,
+    root: ObjectId,
+    options: WalkOptions,
+) -> Vec<(String, String, BString)> {
+    let mut walk = Walk::new(root, options, &Limits::default());
+    let mut seen = Vec::new();
+    loop {
+        match walk.next(objects, &NeverInterrupt).unwrap() {
+            Step::Item(entry) => seen.push((
+                entry.mode.canonical().to_string(),
+                entry.id.to_string(),
+                entry.path.to_owned(),
+            )),
+            Step::Missing(missing) => panic!("{missing:?} is in the repository"),
+            Step::Done => return seen,
+        }
+    }
+}
+
+#[test]
+fn a_walk_is_ls_tree_recursive_in_ids_modes_and_order() {
+    for format in ["sha1", "sha256"] {
+        let sandbox = Sandbox::new();
+        let repo = sandbox.strict_bare("odd.git", &[&format!("--object-format={format}")]);
+        let files = odd_files().into_iter().filter(|f| format == "sha1" || f.content().len() != 40);
+        repo.commit("main", &files.collect::<Vec<_>>());
+        let objects = Loaded::new(&repo);
+
+        let git = ls_tree(&repo, &["-r", "HEAD"]);
+        assert!(git.len() > 70);
+        assert_eq!(walked(&objects, root(&repo), WalkOptions::default()), git);
+
+        let with_trees = WalkOptions { trees: true, ..WalkOptions::default() };
+        assert_eq!(
+            walked(&objects, root(&repo), with_trees),
+            ls_tree(&repo, &["-r", "-t", "HEAD"])
+        );
+
+        for prefix in ["foo", "many/3", "A", "日本語", "many/3/1/f10.rs", "none", "fo"] {
+            let filter = PathFilter::new(&[""; 0], &[prefix], &Limits::default()).unwrap();
+            let options = WalkOptions { filter, ..WalkOptions::default() };
+            let git = ls_tree(&repo, &["-r", "HEAD", "--", prefix]);
+            assert_eq!(walked(&objects, root(&repo), options), git, "{prefix}");
+        }
+    }
+}
+
+#[test]
+fn one_level_of_a_walk_and_ls_are_ls_tree() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.bare("odd.git");
+    repo.commit("main", &odd_files());
+    let objects = Loaded::new(&repo);
+    let git = ls_tree(&repo, &["HEAD"]);
+
+    let options = WalkOptions { trees: true, max_depth: Some(1), ..WalkOptions::default() };
+    assert_eq!(walked(&objects, root(&repo), options), git);
+
+    let listing = ls(&objects, &root(&repo), b"", false, &Limits::default(), &NeverInterrupt);
+    let Lookup::Ready(listing) = listing.unwrap() else { panic!("nothing is missing") };
+    let entries: Vec<_> = listing
+        .entries
+        .iter()
+        .map(|e| (e.mode.canonical().to_string(), e.id.to_string(), e.name.clone()))
+        .collect();
+    assert_eq!(entries, git);
+}
+
+#[test]
+fn every_file_that_git_lists_is_read_with_its_bytes_and_id() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.bare("odd.git");
+    let files = odd_files();
+    repo.commit("main", &files);
+    let objects = Loaded::new(&repo);
+    for file in &files {
+        let read = read_path(&objects, &root(&repo), file.path(), false, &Limits::default());
+        match read.unwrap() {
+            Lookup::Ready(Read::File(read)) => {
+                assert_eq!(read.bytes, file.content());
+                assert_eq!(read.path, file.path());
+                let listed = ls_tree(&repo, &["HEAD", "--", file.path().to_str_lossy().as_ref()]);
+                // Names that are no UTF-8 cannot be passed on this way.
+                assert!(listed.is_empty() || listed[0].1 == read.id.to_string());
+            }
+            Lookup::Ready(Read::Submodule(submodule)) => {
+                assert_eq!(submodule.commit.to_string().as_bytes(), file.content());
+                let known = file.path() == b"libs/known";
+                assert_eq!(submodule.url, known.then(|| "https://example.com/k.git".into()));
+            }
+            Lookup::Missing(missing) => panic!("{missing:?} is in the repository"),
+        }
+    }
+}
+
+#[test]
+fn links_lead_where_git_says() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.bare("odd.git");
+    repo.commit("main", &odd_files());
+    let objects = Loaded::new(&repo);
+    // What `cat-file --follow-symlinks` says of each.
+    for path in [
+        "link",
+        "foo/up",
+        "dir-link",
+        "dir-link/bar",
+        "dir-link/up",
+        "loop-a",
+        "absolute",
+        "escaping",
+        "none",
+        "foo/none",
+        "A/none",
+    ] {
+        let asked = format!("HEAD:{path}\n");
+        let said = repo
+            .git()
+            .bytes_with_input(["cat-file", "--batch-check", "--follow-symlinks"], asked.as_bytes());
+        let said = said.to_str().unwrap();
+        let ours = read_path(&objects, &root(&repo), path.as_bytes(), true, &Limits::default());
+        let agree = match &ours {
+            Ok(Lookup::Ready(Read::File(file))) => said.starts_with(&format!("{} blob", file.id)),
+            Err(ViewError::IsDirectory { .. }) => said.contains(" tree "),
+            Err(ViewError::LinkLoop { .. }) => said.starts_with("loop "),
+            Err(ViewError::LinkAbsolute { target, .. }) => {
+                said.starts_with("symlink ") && said.contains(&target.to_string())
+            }
+            Err(ViewError::LinkEscapes { .. }) => said.starts_with("symlink "),
+            Err(ViewError::NotFound { .. }) => said.contains("missing"),
+            Err(ViewError::NotADirectory { .. }) => {
+                said.contains("missing") || said.starts_with("notdir ")
+            }
+            _ => false,
+        };
+        assert!(agree, "{path}: git says {said:?}, we say {ours:?}");
+    }
+}
+
+#[test]
+fn a_tag_of_a_tag_peels_to_the_commit_and_its_tree() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.bare("tags.git");
+    let commit = repo.commit("main", &[File::new("file", "text")]);
+    repo.git().run(["tag", "-a", "-m", "one", "t1", "main"]);
+    repo.git().run(["tag", "-a", "-m", "two", "t2", "t1"]);
+    repo.git().run(["tag", "-a", "-m", "tree", "of-tree", "main^{tree}"]);
+    repo.git().run(["tag", "-a", "-m", "blob", "of-blob", "main:file"]);
+    let objects = Loaded::new(&repo);
+    let id = |name: &str| -> ObjectId { repo.git().run(["rev-parse", name]).parse().unwrap() };
+    let tree = root(&repo);
+    for (name, commit) in [
+        ("t2", Some(id(&commit))),
+        ("t1", Some(id(&commit))),
+        ("main", Some(id(&commit))),
+        ("main^{tree}", None),
+        ("of-tree", None),
+    ] {
+        let Lookup::Ready(peeled) = peel(&objects, &id(name)).unwrap() else { panic!("{name}") };
+        assert_eq!(peeled, Peeled { commit, tree }, "{name}");
+    }
+    assert!(matches!(
+        peel(&objects, &id("of-blob")),
+        Err(ViewError::WrongKind { actual: Kind::Blob, .. })
+    ));
+}
+
+#[test]
+fn the_empty_tree_is_readable_though_nobody_sent_it() {
+    let objects = Loaded { format: ObjectFormat::Sha1, objects: HashMap::new() };
+    let root = ObjectFormat::Sha1.empty_tree();
+    assert_eq!(walked(&objects, root, WalkOptions::default()), []);
+    let listing = ls(&objects, &root, b"/", true, &Limits::default(), &NeverInterrupt).unwrap();
+    let Lookup::Ready(listing) = listing else { panic!("it is always there") };
+    assert!(listing.entries.is_empty() && listing.id == root);
+    assert!(matches!(peel(&objects, &root), Ok(Lookup::Ready(Peeled { commit: None, .. }))));
+}
