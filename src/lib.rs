@@ -6,6 +6,8 @@ pub mod limits;
 pub mod object;
 pub mod oid;
 pub mod pack;
+pub mod pktline;
+pub mod protocol;
 pub mod store;
 pub mod text;
 pub mod transport;

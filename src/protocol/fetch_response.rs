@@ -1,0 +1,548 @@
+//! The answer to `fetch`: sections of lines, then a pack on the sideband.
+//!
+//! Follows git's `protocol-v2` ("fetch", "output"). The decoder takes sections in any
+//! order, skips those it does not know, keeps nothing, and hands the pack's bytes out as
+//! slices of its input. Addresses of packs elsewhere (`packfile-uris`) are never
+//! fetched, so they are skipped too.
+
+use bstr::BString;
+
+use super::capabilities::unexpected;
+use super::{ProtocolError, encode_line, parse_id};
+use crate::oid::{ObjectFormat, ObjectId};
+use crate::pktline::{self, Band, Carriage, Reader, Token};
+
+const PLACE: &str = "the answer to a fetch";
+
+/// What a part of the answer says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FetchEvent<'a> {
+    /// The server has this object too.
+    Acknowledged(ObjectId),
+    /// The server has none of the objects named.
+    Nak,
+    /// More of the pack, as it came: where pieces are cut means nothing.
+    PackData(&'a [u8]),
+    /// More text for a person, as it came.
+    Progress(&'a [u8]),
+    /// The server knows enough; the pack follows in this answer.
+    Ready,
+    /// History is cut here: this commit's parents are not sent.
+    Shallow(ObjectId),
+    /// History is no longer cut here.
+    Unshallow(ObjectId),
+    /// What a ref wanted by name points to.
+    WantedRef {
+        /// The object.
+        id: ObjectId,
+        /// The ref.
+        name: BString,
+    },
+}
+
+/// Reads the answer as it arrives.
+///
+/// ```
+/// use gitsip::ObjectFormat;
+/// use gitsip::protocol::{FetchEvent, FetchResponse};
+///
+/// let mut answer = FetchResponse::new(ObjectFormat::Sha1);
+/// let mut input = &b"000dpackfile\n0009\x01PACK0000"[..];
+/// assert_eq!(answer.push(&mut input)?, Some(FetchEvent::PackData(b"PACK")));
+/// assert_eq!(answer.push(&mut input)?, None);
+/// answer.finish()?;
+/// # Ok::<(), gitsip::protocol::ProtocolError>(())
+/// ```
+#[derive(Debug)]
+pub struct FetchResponse {
+    section: Result<Section, ProtocolError>,
+    format: ObjectFormat,
+    sideband_all: bool,
+    has_packfile: bool,
+    reader: Reader,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Section {
+    Acknowledgments,
+    /// After the last flush.
+    Ended,
+    Packfile,
+    ShallowInfo,
+    /// One whose name is not known, or whose content is not used.
+    Skipped,
+    /// Before a section's name.
+    Start,
+    WantedRefs,
+}
+
+impl FetchResponse {
+    /// Expects an answer from a repository of `format`.
+    pub fn new(format: ObjectFormat) -> Self {
+        Self {
+            section: Ok(Section::Start),
+            format,
+            sideband_all: false,
+            has_packfile: false,
+            reader: Reader::new(),
+        }
+    }
+
+    /// Expects the answer to a request with [`sideband_all`](super::FetchRequest).
+    #[must_use]
+    pub fn with_sideband_all(mut self) -> Self {
+        self.sideband_all = true;
+        self
+    }
+
+    /// The next event; `None` when all input was used. `input` is left at what follows
+    /// the event.
+    ///
+    /// # Errors
+    /// When the answer is damaged or speaks of another hash, and when the server gives
+    /// up, at any time; every later call gives the same error.
+    pub fn push<'a>(
+        &mut self,
+        input: &mut &'a [u8],
+    ) -> Result<Option<FetchEvent<'a>>, ProtocolError> {
+        let result = match &self.section {
+            Ok(section) => self.read(*section, input),
+            Err(error) => return Err(error.clone()),
+        };
+        if let Err(error) = &result {
+            self.section = Err(error.clone());
+        }
+        result
+    }
+
+    /// Whether the end of the answer has come.
+    pub fn is_complete(&self) -> bool {
+        self.section == Ok(Section::Ended)
+    }
+
+    /// Whether the answer has a pack, so far.
+    pub fn has_packfile(&self) -> bool {
+        self.has_packfile
+    }
+
+    /// Says that no input follows.
+    ///
+    /// # Errors
+    /// When the answer is not whole. If the server was just saying why it gives up, the
+    /// error is what came of that.
+    pub fn finish(&self) -> Result<(), ProtocolError> {
+        match &self.section {
+            Err(error) => Err(error.clone()),
+            Ok(Section::Ended) if self.reader.is_between_packets() => Ok(()),
+            Ok(Section::Ended) => Err(ProtocolError::TrailingBytes { place: PLACE }),
+            Ok(_) => match self.reader.finish() {
+                Err(error @ pktline::PktError::Remote { .. }) => Err(error.into()),
+                _ => Err(ProtocolError::Truncated { place: PLACE }),
+            },
+        }
+    }
+
+    fn read<'a>(
+        &mut self,
+        mut section: Section,
+        input: &mut &'a [u8],
+    ) -> Result<Option<FetchEvent<'a>>, ProtocolError> {
+        loop {
+            let carriage = match section {
+                Section::Packfile => Carriage::BandedStream,
+                _ if self.sideband_all => Carriage::BandedLines,
+                _ => Carriage::Lines,
+            };
+            let Some(token) = self.reader.next(input, carriage)? else { return Ok(None) };
+            section = match (section, token) {
+                (Section::Ended, Token::ResponseEnd) => Section::Ended,
+                (Section::Ended, _) => return Err(ProtocolError::TrailingBytes { place: PLACE }),
+                (_, Token::Data(bytes)) => return Ok(Some(FetchEvent::PackData(bytes))),
+                (_, Token::Progress(bytes)) => return Ok(Some(FetchEvent::Progress(bytes))),
+                (Section::Start, Token::Line) => Section::named(self.reader.line()),
+                (_, Token::Line) => match self.read_line(section)? {
+                    Some(event) => return Ok(Some(event)),
+                    None => section,
+                },
+                (_, Token::Flush) => Section::Ended,
+                // No section follows a pack.
+                (Section::Start | Section::Packfile, token @ Token::Delimiter)
+                | (_, token @ Token::ResponseEnd) => return Err(unexpected(token, PLACE)),
+                (_, Token::Delimiter) => Section::Start,
+            };
+            self.has_packfile |= section == Section::Packfile;
+            self.section = Ok(section);
+        }
+    }
+
+    fn read_line(&self, section: Section) -> Result<Option<FetchEvent<'static>>, ProtocolError> {
+        let line = self.reader.line();
+        let bad = |place| ProtocolError::bad_line(place, line);
+        let id = |hex, place| parse_id(hex, self.format, place, line);
+        Ok(Some(match section {
+            Section::Acknowledgments => {
+                let place = "acknowledgments";
+                match line {
+                    b"NAK" => FetchEvent::Nak,
+                    b"ready" => FetchEvent::Ready,
+                    _ => {
+                        let hex = line.strip_prefix(b"ACK ").ok_or_else(|| bad(place))?;
+                        FetchEvent::Acknowledged(id(hex, place)?)
+                    }
+                }
+            }
+            Section::ShallowInfo => {
+                let place = "shallow-info";
+                if let Some(hex) = line.strip_prefix(b"shallow ") {
+                    FetchEvent::Shallow(id(hex, place)?)
+                } else if let Some(hex) = line.strip_prefix(b"unshallow ") {
+                    FetchEvent::Unshallow(id(hex, place)?)
+                } else {
+                    return Err(bad(place));
+                }
+            }
+            Section::WantedRefs => {
+                let place = "wanted-refs";
+                let space = memchr::memchr(b' ', line).ok_or_else(|| bad(place))?;
+                let (hex, name) = line.split_at(space);
+                let name = name.get(1..).filter(|name| !name.is_empty());
+                let name = name.ok_or_else(|| bad(place))?.into();
+                FetchEvent::WantedRef { id: id(hex, place)?, name }
+            }
+            Section::Ended | Section::Packfile | Section::Skipped | Section::Start => {
+                return Ok(None);
+            }
+        }))
+    }
+}
+
+impl Section {
+    fn named(name: &[u8]) -> Self {
+        match name {
+            b"acknowledgments" => Self::Acknowledgments,
+            b"packfile" => Self::Packfile,
+            b"shallow-info" => Self::ShallowInfo,
+            b"wanted-refs" => Self::WantedRefs,
+            _ => Self::Skipped,
+        }
+    }
+}
+
+/// Writes an answer, section by section, into a buffer that the caller sends whenever
+/// it likes.
+///
+/// git expects the sections in the order of the methods here. Nothing is written on the
+/// sideband but the pack.
+#[derive(Debug, Default)]
+pub struct FetchResponseWriter {
+    has_section: bool,
+}
+
+impl FetchResponseWriter {
+    /// An answer without a section so far.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Appends what the server has of what the client has; no id at all is a NAK.
+    /// Unless `is_ready`, the answer [ends](Self::end) here.
+    ///
+    /// # Errors
+    /// Never for ids; the signature is that of all that writes packets.
+    pub fn acknowledgments(
+        &mut self,
+        out: &mut Vec<u8>,
+        common: &[ObjectId],
+        is_ready: bool,
+    ) -> Result<(), ProtocolError> {
+        self.begin(out, "acknowledgments")?;
+        if common.is_empty() {
+            encode_line(out, &[b"NAK"])?;
+        }
+        for id in common {
+            encode_line(out, &[format!("ACK {id}").as_bytes()])?;
+        }
+        if is_ready {
+            encode_line(out, &[b"ready"])?;
+        }
+        Ok(())
+    }
+
+    /// Appends where history is cut, and where no longer.
+    ///
+    /// # Errors
+    /// Never for ids; the signature is that of all that writes packets.
+    pub fn shallow_info(
+        &mut self,
+        out: &mut Vec<u8>,
+        shallow: &[ObjectId],
+        unshallow: &[ObjectId],
+    ) -> Result<(), ProtocolError> {
+        self.begin(out, "shallow-info")?;
+        for id in shallow {
+            encode_line(out, &[format!("shallow {id}").as_bytes()])?;
+        }
+        for id in unshallow {
+            encode_line(out, &[format!("unshallow {id}").as_bytes()])?;
+        }
+        Ok(())
+    }
+
+    /// Appends what the refs wanted by name point to.
+    ///
+    /// # Errors
+    /// When a name is too long for a packet.
+    pub fn wanted_refs<'n>(
+        &mut self,
+        out: &mut Vec<u8>,
+        refs: impl IntoIterator<Item = (ObjectId, &'n [u8])>,
+    ) -> Result<(), ProtocolError> {
+        self.begin(out, "wanted-refs")?;
+        for (id, name) in refs {
+            encode_line(out, &[id.to_string().as_bytes(), b" ", name])?;
+        }
+        Ok(())
+    }
+
+    /// Begins the pack, whose bytes follow by [`pktline::encode_band`].
+    ///
+    /// # Errors
+    /// Never; the signature is that of all that writes packets.
+    pub fn packfile(&mut self, out: &mut Vec<u8>) -> Result<(), ProtocolError> {
+        self.begin(out, "packfile")
+    }
+
+    /// Appends more of the pack.
+    pub fn pack_data(&self, out: &mut Vec<u8>, bytes: &[u8]) {
+        pktline::encode_band(out, Band::Data, bytes);
+    }
+
+    /// Appends the end of the answer.
+    pub fn end(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(pktline::FLUSH);
+    }
+
+    fn begin(&mut self, out: &mut Vec<u8>, name: &str) -> Result<(), ProtocolError> {
+        if std::mem::replace(&mut self.has_section, true) {
+            out.extend_from_slice(pktline::DELIMITER);
+        }
+        encode_line(out, &[name.as_bytes()])?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::pktline::PktError;
+
+    const A: &str = "1111111111111111111111111111111111111111";
+    const B: &str = "2222222222222222222222222222222222222222";
+
+    /// What an answer said, and how it ended.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    struct Seen {
+        /// One line for each event that is not a piece of a stream.
+        said: Vec<String>,
+        pack: Vec<u8>,
+        progress: Vec<u8>,
+        error: Option<ProtocolError>,
+    }
+
+    fn read(mut answer: FetchResponse, pieces: &[&[u8]]) -> Seen {
+        let mut seen = Seen::default();
+        for &piece in pieces {
+            let mut input = piece;
+            loop {
+                match answer.push(&mut input) {
+                    Ok(None) => break,
+                    Ok(Some(FetchEvent::PackData(bytes))) => seen.pack.extend_from_slice(bytes),
+                    Ok(Some(FetchEvent::Progress(bytes))) => seen.progress.extend_from_slice(bytes),
+                    Ok(Some(event)) => seen.said.push(format!("{event:?}")),
+                    Err(error) => {
+                        assert_eq!(answer.finish(), Err(error.clone()));
+                        seen.error = Some(error);
+                        return seen;
+                    }
+                }
+            }
+        }
+        seen.error = answer.finish().err();
+        seen
+    }
+
+    fn read_split(input: &[u8], sideband_all: bool) -> Seen {
+        let answer = || match sideband_all {
+            true => FetchResponse::new(ObjectFormat::Sha1).with_sideband_all(),
+            false => FetchResponse::new(ObjectFormat::Sha1),
+        };
+        let whole = read(answer(), &[input]);
+        assert_eq!(read(answer(), &input.chunks(1).collect::<Vec<_>>()), whole);
+        assert_eq!(read(answer(), &input.chunks(7).collect::<Vec<_>>()), whole);
+        whole
+    }
+
+    fn packets(lines: &[&str]) -> Vec<u8> {
+        let mut out = Vec::new();
+        for &line in lines {
+            match line {
+                "0000" | "0001" | "0002" => out.extend_from_slice(line.as_bytes()),
+                _ => pktline::encode(&mut out, line.as_bytes()).unwrap(),
+            }
+        }
+        out
+    }
+
+    fn id(hex: &str) -> ObjectId {
+        hex.parse().unwrap()
+    }
+
+    /// Every section a server writes.
+    fn full() -> (Vec<u8>, Seen) {
+        let mut out = Vec::new();
+        let mut writer = FetchResponseWriter::new();
+        writer.acknowledgments(&mut out, &[id(A)], true).unwrap();
+        writer.shallow_info(&mut out, &[id(A)], &[id(B)]).unwrap();
+        writer.wanted_refs(&mut out, [(id(B), &b"refs/heads/x"[..])]).unwrap();
+        writer.packfile(&mut out).unwrap();
+        writer.pack_data(&mut out, b"PACK");
+        pktline::encode_band(&mut out, Band::Progress, b"50%\r");
+        out.extend_from_slice(b"0005\x01");
+        writer.pack_data(&mut out, b"rest");
+        writer.end(&mut out);
+        let said = [
+            FetchEvent::Acknowledged(id(A)),
+            FetchEvent::Ready,
+            FetchEvent::Shallow(id(A)),
+            FetchEvent::Unshallow(id(B)),
+            FetchEvent::WantedRef { id: id(B), name: "refs/heads/x".into() },
+        ];
+        let said = said.iter().map(|event| format!("{event:?}")).collect();
+        let seen = Seen { said, pack: b"PACKrest".into(), progress: b"50%\r".into(), error: None };
+        (out, seen)
+    }
+
+    #[test]
+    fn what_a_server_writes_is_read_back() {
+        let (bytes, want) = full();
+        assert_eq!(read_split(&bytes, false), want);
+        assert_eq!(read_split(&[&bytes[..], b"0002"].concat(), false), want);
+    }
+
+    #[test]
+    fn sections_come_in_any_order_and_unknown_ones_are_skipped() {
+        let shallow = format!("shallow {A}\n");
+        let input = packets(&[
+            "future-info\n",
+            "ACK nonsense",
+            "\x01",
+            "0001",
+            "shallow-info\n",
+            &shallow,
+            "0001",
+            "packfile-uris\n",
+            "https://evil.example/",
+            "0001",
+            "acknowledgments\n",
+            "NAK\n",
+            "0001",
+            "packfile",
+            "\x01PACK",
+            "0000",
+        ]);
+        let seen = read_split(&input, false);
+        let said = [FetchEvent::Shallow(id(A)), FetchEvent::Nak].map(|e| format!("{e:?}"));
+        assert_eq!((seen.said.as_slice(), seen.error), (&said[..], None));
+        assert_eq!(seen.pack, b"PACK");
+    }
+
+    #[test]
+    fn every_section_may_be_carried_on_the_sideband() {
+        let ack = format!("\x01ACK {A}\n");
+        let input = packets(&[
+            "\x02hello",
+            "\x01acknowledgments\n",
+            "\x01",
+            &ack,
+            "\x02 there",
+            "0001",
+            "\x01packfile\n",
+            "\x01PACK",
+            "\x01",
+            "0000",
+        ]);
+        let seen = read_split(&input, true);
+        assert_eq!(seen.said, [format!("{:?}", FetchEvent::Acknowledged(id(A)))]);
+        assert_eq!(
+            (seen.pack, seen.progress, seen.error),
+            (b"PACK".into(), b"hello there".into(), None)
+        );
+    }
+
+    #[test]
+    fn a_server_that_gives_up_is_quoted_whenever_it_does() {
+        let remote = |text: &str| Some(ProtocolError::from(PktError::Remote { text: text.into() }));
+        for (lines, text) in [
+            (&["ERR not our ref"][..], "not our ref"),
+            (&["acknowledgments", "ERR x"], "x"),
+            (&["packfile", "\x01PACKhalf", "\x03out of memory"], "out of memory"),
+            (&["packfile", "\x01PACKhalf", "ERR late"], "late"),
+            (&["packfile", "\x02fatal: not decisive", "\x03this is"], "this is"),
+        ] {
+            assert_eq!(read_split(&packets(lines), false).error, remote(text));
+        }
+        let cut = [&packets(&["packfile", "\x01PACK"])[..], b"0040\x03it died"].concat();
+        assert_eq!(read_split(&cut, false).error, remote("it died"));
+    }
+
+    #[test]
+    fn damaged_answers_are_typed_errors() {
+        let bad = |place, line: &str| ProtocolError::bad_line(place, line.as_bytes());
+        let trailing = || ProtocolError::TrailingBytes { place: PLACE };
+        let sha256 = format!("ACK {}", "a".repeat(64));
+        let unexpected = |packet| ProtocolError::UnexpectedPacket { packet, place: PLACE };
+        for (lines, error) in [
+            (&["acknowledgments", "ACK"][..], bad("acknowledgments", "ACK")),
+            (
+                &["acknowledgments", &sha256],
+                ProtocolError::WrongFormat {
+                    expected: ObjectFormat::Sha1,
+                    found: ObjectFormat::Sha256,
+                },
+            ),
+            (&["shallow-info", "shallow x"], bad("shallow-info", "shallow x")),
+            (&["shallow-info", "deepen"], bad("shallow-info", "deepen")),
+            (&["wanted-refs", A], bad("wanted-refs", A)),
+            (&["packfile", "\x01PACK", "0001"], unexpected("delimiter")),
+            (&["0001"], unexpected("delimiter")),
+            (&["packfile", "0002"], unexpected("response-end")),
+            (&["packfile", "\x09x"], PktError::BadBand { offset: 12, band: 9 }.into()),
+            (&["packfile", "0000", "0000"], trailing()),
+            (&["packfile", "0000", "x"], trailing()),
+        ] {
+            assert_eq!(read_split(&packets(lines), false).error, Some(error), "{lines:?}");
+        }
+        let (bytes, _) = full();
+        assert_eq!(read_split(&[&bytes[..], b"00"].concat(), false).error, Some(trailing()));
+        for len in 0..bytes.len() {
+            let truncated = Some(ProtocolError::Truncated { place: PLACE });
+            assert_eq!(read_split(&bytes[..len], false).error, truncated, "{len}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn damage_never_panics_and_reads_the_same_in_any_split(
+            at in any::<prop::sample::Index>(), bit in 0u8..8, sideband_all: bool,
+        ) {
+            let (mut bytes, _) = full();
+            let at = at.index(bytes.len());
+            bytes[at] ^= 1 << bit;
+            read_split(&bytes, sideband_all);
+        }
+    }
+}
