@@ -88,38 +88,24 @@ impl Inflater {
     ///
     /// After an error the stream is over; only [`begin`](Self::begin) makes sense.
     pub fn push(&mut self, input: &[u8]) -> Result<Inflated, InflateError> {
-        let mut input = input;
-        let mut consumed = 0;
-        if std::mem::take(&mut self.fresh) {
-            let window = self.window()?;
-            // When the whole stream is likely to be here, decode as if it were: that loop
-            // is faster. Should it not be, or be bad, the loop below finds out anew.
-            if input.len() as u64 >= self.declared / 2 {
-                match self.decoder.decompress(input, &mut self.scratch[..window], true) {
-                    Ok(progress) => {
-                        self.len = progress.output.len();
-                        consumed = progress.consumed;
-                        if progress.done {
-                            return self.finished(consumed);
-                        }
-                        input = &input[consumed..];
-                        if input.is_empty() || self.len as u64 != self.declared {
-                            return Ok(Inflated { consumed, done: false });
-                        }
-                    }
-                    Err(_) => self.decoder.reset(),
+        let window = self.window()?;
+        // When the whole stream is likely to be here, decode as if it were: that loop is
+        // faster. Should it not be, or be bad, the other one finds out from the start.
+        if std::mem::take(&mut self.fresh) && input.len() as u64 >= self.declared / 2 {
+            match self.decoder.decompress(input, &mut self.scratch[..window], true) {
+                Ok(progress) => {
+                    self.len = progress.output.len();
+                    let (consumed, done) = (progress.consumed, progress.done);
+                    return self.after(consumed, done);
                 }
+                Err(_) => self.decoder.reset(),
             }
         }
-        let window = self.window()?;
         match self.decoder.decompress(input, &mut self.scratch[..window], false) {
             Ok(progress) => {
                 self.len += progress.output.len();
-                consumed += progress.consumed;
-                if progress.done {
-                    return self.finished(consumed);
-                }
-                Ok(Inflated { consumed, done: false })
+                let (consumed, done) = (progress.consumed, progress.done);
+                self.after(consumed, done)
             }
             // There was room for all that was declared.
             Err(Error::BufferFull) => Err(InflateError::TooLong),
@@ -132,11 +118,11 @@ impl Inflater {
         &self.scratch[..self.len]
     }
 
-    fn finished(&self, consumed: usize) -> Result<Inflated, InflateError> {
-        if (self.len as u64) < self.declared {
+    fn after(&self, consumed: usize, done: bool) -> Result<Inflated, InflateError> {
+        if done && (self.len as u64) < self.declared {
             return Err(InflateError::TooShort);
         }
-        Ok(Inflated { consumed, done: true })
+        Ok(Inflated { consumed, done })
     }
 
     /// How much of the scratch the next call may fill: a step more than there is, never

@@ -1,10 +1,21 @@
-//! The seam between the pack engine and whoever keeps the objects.
+//! Ingest: a pack goes in as chunks, its objects come out in a store.
+//!
+//! [`Ingest`] drives the parser, hashes what arrives, resolves a delta at once when its
+//! base's bytes are at hand, and leaves the others to the final phase in
+//! [`finish`](Ingest::finish). [`EntryStore`] is the seam to whoever keeps the objects.
+//! Nothing here decides what becomes visible: a store commits when `finish` gives it
+//! back, and is dropped when there was an error.
 
 use bytes::Bytes;
 
-use crate::limits::LimitExceeded;
-use crate::object::Kind;
-use crate::oid::ObjectId;
+use super::PackError;
+use super::entry::{EntryForm, EntryHeader};
+use super::resolve::{Buffer, Caps, Pace, Resolver, Standing, prove};
+use super::stream::{Event, PackParser};
+use super::tree::{Base, DeltaTree};
+use crate::limits::{Budget, Interrupt, LimitExceeded, Limits};
+use crate::object::{Kind, hash_object};
+use crate::oid::{ObjectFormat, ObjectId};
 
 /// What a delta was made against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,4 +68,255 @@ pub trait EntryStore {
 
     /// The content of an object outside the pack, for thin packs.
     fn external(&self, id: &ObjectId) -> Option<(Kind, Bytes)>;
+}
+
+/// How far an ingest has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Entries received whole.
+    pub objects: u64,
+    /// Entries the pack announces, once its header was seen.
+    pub total_objects: Option<u64>,
+    /// Deltas resolved.
+    pub deltas_resolved: u64,
+    /// Bytes of pack received.
+    pub received_bytes: u64,
+}
+
+/// What an ingest took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IngestStats {
+    /// Objects in the pack.
+    pub objects: u64,
+    /// Bytes of the pack.
+    pub received_bytes: u64,
+    /// Bytes inflated, on arrival and again in the final phase.
+    pub inflated_bytes: u64,
+    /// Bytes inflated had every stream been inflated once.
+    pub minimum_inflated_bytes: u64,
+    /// Bytes of all objects.
+    pub resolved_bytes: u64,
+    /// Deltas resolved as they arrived, their base being at hand.
+    pub deltas_on_arrival: u64,
+    /// Deltas resolved in the final phase.
+    pub deltas_deferred: u64,
+    /// Bytes of bases and results alive at once in the final phase, at most.
+    pub peak_live_bytes: u64,
+}
+
+/// Takes one pack in, chunk by chunk.
+///
+/// An error is final: every further call gives it again, and the store is dropped with
+/// the ingest. Memory for tables, for the entry under way and for the objects being
+/// resolved is spent from the budget; what the store keeps is the store's to spend.
+pub struct Ingest<S> {
+    parser: PackParser,
+    tree: DeltaTree,
+    store: S,
+    format: ObjectFormat,
+    caps: Caps,
+    budget: Budget,
+    /// The header of the entry under way.
+    header: Option<EntryHeader>,
+    /// Where a delta is applied on arrival.
+    result: Buffer,
+    stats: IngestStats,
+    pace: Pace,
+    failed: Option<PackError>,
+}
+
+impl<S: EntryStore> Ingest<S> {
+    /// An ingest of a pack whose ids are of `format`, into `store`.
+    pub fn new(format: ObjectFormat, limits: &Limits, budget: &Budget, store: S) -> Self {
+        Self {
+            parser: PackParser::new(format, limits, budget),
+            tree: DeltaTree::new(format, budget),
+            store,
+            format,
+            caps: Caps::new(limits),
+            budget: budget.clone(),
+            header: None,
+            result: Buffer::new(budget),
+            stats: IngestStats::default(),
+            pace: Pace::default(),
+            failed: None,
+        }
+    }
+
+    /// Takes the next bytes of the pack.
+    pub fn push(&mut self, chunk: &[u8], interrupt: &dyn Interrupt) -> Result<(), PackError> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let result = self.take(chunk, interrupt);
+        self.failed = result.err();
+        result
+    }
+
+    /// How far it has come.
+    pub fn progress(&self) -> Progress {
+        Progress {
+            objects: u64::from(self.parser.completed()),
+            total_objects: self.parser.objects().map(u64::from),
+            deltas_resolved: self.stats.deltas_on_arrival + self.stats.deltas_deferred,
+            received_bytes: self.parser.offset(),
+        }
+    }
+
+    /// Resolves what waits for its base, and gives back the store with every object of
+    /// the pack in it.
+    ///
+    /// Fails when the pack is not complete or a delta's base was in neither the pack nor
+    /// the store; the store is dropped then.
+    pub fn finish(mut self, interrupt: &dyn Interrupt) -> Result<(S, IngestStats), PackError> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        self.parser.finish()?;
+        self.stats.objects = u64::from(self.parser.completed());
+        self.stats.received_bytes = self.parser.offset();
+        Resolver {
+            format: self.format,
+            tree: &mut self.tree,
+            store: &mut self.store,
+            caps: &self.caps,
+            received: self.stats.received_bytes,
+            stats: &mut self.stats,
+            budget: &self.budget,
+            interrupt,
+        }
+        .run()?;
+        match self.tree.unresolved() {
+            Some(error) => Err(error),
+            None => Ok((self.store, self.stats)),
+        }
+    }
+
+    fn take(&mut self, chunk: &[u8], interrupt: &dyn Interrupt) -> Result<(), PackError> {
+        let mut rest = chunk;
+        loop {
+            let step = self.parser.step(rest)?;
+            rest = &rest[step.consumed..];
+            match step.event {
+                Event::NeedInput => return Ok(()),
+                Event::Header { .. } | Event::Finished { .. } => {}
+                Event::Entry { offset, header } => self.begin(offset, header)?,
+                Event::Stream { bytes, complete } => {
+                    self.store.append(bytes)?;
+                    if complete {
+                        self.store.end()?;
+                        self.complete()?;
+                    }
+                    self.pace.did(self.parser.inflated().len() as u64, interrupt)?;
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, offset: u64, header: EntryHeader) -> Result<(), PackError> {
+        if let EntryForm::Whole(_) = header.form {
+            self.count_resolved(header.inflated_size)?;
+        }
+        self.header = Some(header);
+        self.tree.push(offset, header.inflated_size)?;
+        self.store.begin()?;
+        Ok(())
+    }
+
+    fn complete(&mut self) -> Result<(), PackError> {
+        let Some(header) = self.header.take() else { return Ok(()) };
+        let entry = self.tree.len() - 1;
+        self.stats.inflated_bytes += header.inflated_size;
+        self.stats.minimum_inflated_bytes += header.inflated_size;
+        let offset = self.tree.record(entry).offset;
+        let base = match header.form {
+            EntryForm::Whole(kind) => return self.whole(entry, kind, header.inflated_size),
+            EntryForm::OfsDelta { distance } => offset
+                .checked_sub(distance)
+                .filter(|_| distance > 0)
+                .and_then(|base| self.tree.at_offset(base))
+                .map(Base::Entry)
+                .ok_or(PackError::BadBaseOffset { offset, distance })?,
+            EntryForm::RefDelta { base } => self.tree.base_called(&base)?,
+        };
+        if let Base::Entry(base) = base
+            && let Some(kind) = self.tree.record(base).kind
+            && let Some(bytes) = self.store.content(base)
+        {
+            return self.delta(entry, header.inflated_size, base, kind, &bytes);
+        }
+        self.tree.defer(entry, base);
+        Ok(())
+    }
+
+    fn whole(&mut self, entry: u32, kind: Kind, size: u64) -> Result<(), PackError> {
+        let content = self.parser.inflated();
+        let id = self.hash(entry, kind, content)?;
+        self.tree.resolve(entry, kind, &id, Base::None, 0, size)?;
+        let inflated_size = size;
+        self.store.resolved(ResolvedEntry {
+            entry,
+            kind,
+            id,
+            base: None,
+            inflated_size,
+            content,
+        })?;
+        Ok(())
+    }
+
+    /// Resolves a delta on arrival.
+    fn delta(
+        &mut self,
+        entry: u32,
+        inflated_size: u64,
+        base: u32,
+        kind: Kind,
+        bytes: &[u8],
+    ) -> Result<(), PackError> {
+        let record = self.tree.record(base);
+        let above = Standing { depth: record.depth, chain_bytes: record.chain_bytes };
+        let offset = self.tree.record(entry).offset;
+        let proven = prove(self.parser.inflated(), bytes.len(), above, &self.caps, offset)?;
+        let len = proven.delta.result_len();
+        let Standing { depth, chain_bytes } = proven.standing;
+        let resolved = self.stats.resolved_bytes.saturating_add(len as u64);
+        self.caps.check_resolved(resolved, self.parser.offset())?;
+        self.stats.resolved_bytes = resolved;
+        self.result.prepare(len)?;
+        self.result.bytes.clear();
+        proven.delta.apply(bytes, &mut self.result.bytes);
+        let id = self.hash(entry, kind, &self.result.bytes)?;
+        self.tree.resolve(entry, kind, &id, Base::Entry(base), depth, chain_bytes)?;
+        self.stats.deltas_on_arrival += 1;
+        let content = &self.result.bytes;
+        let base = Some(BaseLink::Entry(base));
+        self.store.resolved(ResolvedEntry { entry, kind, id, base, inflated_size, content })?;
+        Ok(())
+    }
+
+    fn hash(&self, entry: u32, kind: Kind, content: &[u8]) -> Result<ObjectId, PackError> {
+        hash_object(self.format, kind, content).map_err(|collision| PackError::Collision {
+            offset: self.tree.record(entry).offset,
+            collision,
+        })
+    }
+
+    fn count_resolved(&mut self, more: u64) -> Result<(), PackError> {
+        let resolved = self.stats.resolved_bytes.saturating_add(more);
+        self.caps.check_resolved(resolved, self.parser.offset())?;
+        self.stats.resolved_bytes = resolved;
+        Ok(())
+    }
+}
+
+impl<S> std::fmt::Debug for Ingest<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ingest")
+            .field("parser", &self.parser)
+            .field("stats", &self.stats)
+            .field("failed", &self.failed)
+            .finish_non_exhaustive()
+    }
 }

@@ -8,9 +8,15 @@ pub mod entry;
 pub mod index;
 pub mod inflate;
 mod ingest;
+mod resolve;
+pub mod stream;
+mod table;
+mod tree;
+pub mod write;
 
-pub use ingest::{BaseLink, EntryStore, ResolvedEntry};
+pub use ingest::{BaseLink, EntryStore, Ingest, IngestStats, Progress, ResolvedEntry};
 
+use self::inflate::InflateError;
 use crate::error::{Error, ErrorKind};
 use crate::limits::{Interrupted, LimitExceeded};
 use crate::oid::{Collision, ObjectId};
@@ -151,6 +157,17 @@ pub enum DeltaError {
         /// The base's size.
         actual: u64,
     },
+}
+
+impl PackError {
+    fn from_inflate(error: InflateError, offset: u64, declared: u64) -> Self {
+        match error {
+            InflateError::Damaged(what) => Self::BadDeflate { offset, what },
+            InflateError::Limit(limit) => Self::Limit(limit),
+            InflateError::TooLong => Self::WrongSize { offset, declared, more: true },
+            InflateError::TooShort => Self::WrongSize { offset, declared, more: false },
+        }
+    }
 }
 
 impl From<PackError> for Error {
