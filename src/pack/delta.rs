@@ -302,7 +302,7 @@ mod tests {
             lie in 0..8u64,
             flip in prop::option::of(any::<prop::sample::Index>()),
         ) {
-            let base: Vec<u8> = (0..base_len).map(|i| ((i * i) >> 3) as u8).collect();
+            let base: Vec<u8> = (0..base_len).map(|i| (i.wrapping_mul(i) >> 3) as u8).collect();
             let made: u64 = instructions.iter().map(|one| match one {
                 Ok((_, len)) => u64::from(*len),
                 Err(bytes) => bytes.len() as u64,
