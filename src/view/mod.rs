@@ -7,6 +7,7 @@
 
 mod gitmodules;
 pub mod glob;
+pub mod grep;
 pub mod lines;
 pub mod list;
 pub mod path;

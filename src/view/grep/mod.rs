@@ -1,0 +1,19 @@
+//! Search, in three parts that know little of each other: patterns ([`Matcher`]), a
+//! searcher of one file at a time ([`Searcher`]), and a [`Sink`] that takes what is
+//! found and may stop it.
+//!
+//! Lines, their order, context and binary files are those of `git grep`; the syntax of
+//! patterns is that of the regex crate, as in ripgrep. Nothing here prints.
+
+mod lines;
+mod matcher;
+mod pattern;
+mod searcher;
+mod sink;
+#[cfg(test)]
+mod tests;
+
+pub use matcher::{MatchRange, Matcher};
+pub use pattern::{MatchOptions, PatternError, PatternKind, PatternSpec};
+pub use searcher::{Output, SearchOptions, Searched, Searcher, is_binary};
+pub use sink::{ContextLine, FileRef, FileSummary, Hit, Sink};
