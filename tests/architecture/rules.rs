@@ -52,7 +52,8 @@ const RANKS: &[(&str, u8)] = &[
 /// Imports between top modules of one rank, each allowed by name: the user first.
 /// Ranks 0 and 6 are not listed: the first is one vocabulary, and the last is checked by
 /// [`FACES`].
-const SIDEWAYS: &[(&str, &str)] = &[("pack", "object"), ("commit_graph", "object")];
+const SIDEWAYS: &[(&str, &str)] =
+    &[("pack", "object"), ("commit_graph", "object"), ("protocol", "store")];
 
 /// Top modules that nothing imports but the binary.
 const FACES: &[&str] = &["cli", "mcp"];
