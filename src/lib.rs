@@ -1,5 +1,7 @@
 //! Read remote git repositories without cloning them.
 
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod client;
 pub mod error;
 pub mod limits;

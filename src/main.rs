@@ -1,2 +1,5 @@
 //! The `gitsip` command.
-fn main() {}
+
+fn main() -> std::process::ExitCode {
+    gitsip::cli::main()
+}

@@ -1,0 +1,228 @@
+//! Standard output: data only, in large writes, and quiet once nobody reads it any more.
+//!
+//! It is shared between the task that answers and whoever ends that task early, so that
+//! what was found before a deadline is still printed, up to a whole line.
+
+use std::io::{self, IsTerminal as _, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::quote::push_quoted;
+use crate::error::{Error, ErrorKind};
+
+/// Buffered standard output. A clone is the same one.
+#[derive(Clone)]
+pub(super) struct Output(Arc<Mutex<Buffer>>);
+
+/// The buffer, locked for one or more whole lines.
+pub(super) struct Buffer {
+    bytes: Vec<u8>,
+    to: Box<dyn Write + Send>,
+    /// A person is watching: lines are shown when they are found.
+    live: bool,
+    /// The reader has gone away.
+    closed: bool,
+}
+
+impl Output {
+    /// The process's standard output.
+    pub(super) fn stdout() -> Self {
+        let stdout = io::stdout();
+        let live = stdout.is_terminal();
+        Self::new(Box::new(stdout), live)
+    }
+
+    pub(super) fn new(to: Box<dyn Write + Send>, live: bool) -> Self {
+        let bytes = Vec::with_capacity(FLUSH_BYTES + FLUSH_BYTES / 4);
+        Self(Arc::new(Mutex::new(Buffer { bytes, to, live, closed: false })))
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Buffer> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Buffer {
+    /// Where lines are appended; [`settle`](Self::settle) follows.
+    pub(super) fn bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// Writes what was appended when there is enough of it, or when a person is watching.
+    /// Whether anybody still reads.
+    pub(super) fn settle(&mut self) -> Result<bool, Error> {
+        if self.live || self.bytes.len() >= FLUSH_BYTES { self.flush() } else { Ok(!self.closed) }
+    }
+
+    /// Writes all that was appended. Whether anybody still reads.
+    pub(super) fn flush(&mut self) -> Result<bool, Error> {
+        let bytes = std::mem::take(&mut self.bytes);
+        let written = self.write(&bytes);
+        self.bytes = bytes;
+        self.bytes.clear();
+        written
+    }
+
+    /// Writes `content`, after what was appended before. Whether anybody still reads.
+    pub(super) fn write_through(&mut self, content: &[u8]) -> Result<bool, Error> {
+        Ok(self.flush()? && self.write(content)?)
+    }
+
+    fn write(&mut self, content: &[u8]) -> Result<bool, Error> {
+        if self.closed {
+            return Ok(false);
+        }
+        match self.to.write_all(content).and_then(|()| self.to.flush()) {
+            Ok(()) => Ok(true),
+            Err(error) => {
+                // Nothing more is tried, whatever the reason.
+                self.closed = true;
+                match error.kind() {
+                    io::ErrorKind::BrokenPipe => Ok(false),
+                    _ => Err(Error::new(
+                        ErrorKind::Io,
+                        format!("standard output cannot be written: {error}"),
+                    )
+                    .with_source(error)),
+                }
+            }
+        }
+    }
+}
+
+/// How names of files are shown, and what ends or separates them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Names {
+    /// Quoted as git does, one a line.
+    Quoted,
+    /// As they are, with a NUL after each.
+    Raw,
+}
+
+impl Names {
+    pub(super) fn from_null_flag(null: bool) -> Self {
+        if null { Self::Raw } else { Self::Quoted }
+    }
+
+    /// Appends `path` alone.
+    pub(super) fn push(self, out: &mut Vec<u8>, path: &[u8]) {
+        match self {
+            Self::Quoted => push_quoted(out, path),
+            Self::Raw => out.extend_from_slice(path),
+        }
+    }
+
+    /// What ends a name that nothing follows.
+    pub(super) fn end(self) -> u8 {
+        match self {
+            Self::Quoted => b'\n',
+            Self::Raw => 0,
+        }
+    }
+
+    /// What stands between a name, a number and a text: `visible`, or a NUL.
+    pub(super) fn separator(self, visible: u8) -> u8 {
+        match self {
+            Self::Quoted => visible,
+            Self::Raw => 0,
+        }
+    }
+}
+
+/// How much is gathered before it is written: a pipe's capacity on Linux.
+const FLUSH_BYTES: usize = 64 << 10;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// Takes `room` bytes and then fails with `then`.
+    struct Narrow {
+        room: usize,
+        then: io::ErrorKind,
+        taken: Arc<Mutex<Vec<u8>>>,
+        writes: Arc<Mutex<u32>>,
+    }
+
+    impl Write for Narrow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            *self.writes.lock().unwrap() += 1;
+            let mut taken = self.taken.lock().unwrap();
+            let fits = bytes.len().min(self.room - taken.len());
+            if fits == 0 {
+                return Err(self.then.into());
+            }
+            taken.extend_from_slice(&bytes[..fits]);
+            Ok(fits)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    type Shared<T> = Arc<Mutex<T>>;
+
+    fn narrow(
+        room: usize,
+        then: io::ErrorKind,
+        live: bool,
+    ) -> (Output, Shared<Vec<u8>>, Shared<u32>) {
+        let (taken, writes) = (Shared::<Vec<u8>>::default(), Shared::<u32>::default());
+        let to = Narrow { room, then, taken: Arc::clone(&taken), writes: Arc::clone(&writes) };
+        (Output::new(Box::new(to), live), taken, writes)
+    }
+
+    fn line(output: &Output, text: &[u8]) -> Result<bool, Error> {
+        let mut buffer = output.lock();
+        buffer.bytes().extend_from_slice(text);
+        buffer.settle()
+    }
+
+    #[test]
+    fn many_lines_are_few_writes() {
+        let (output, taken, writes) = narrow(usize::MAX, io::ErrorKind::Other, false);
+        for _ in 0..100_000 {
+            assert!(line(&output, b"path:1:text\n").unwrap());
+        }
+        assert!(output.lock().flush().unwrap());
+        assert_eq!(taken.lock().unwrap().len(), 1_200_000);
+        assert!(*writes.lock().unwrap() <= 1_200_000 / FLUSH_BYTES as u32 + 1);
+    }
+
+    #[test]
+    fn a_person_sees_each_line_at_once() {
+        let (output, taken, _) = narrow(usize::MAX, io::ErrorKind::Other, true);
+        line(&output, b"a\n").unwrap();
+        assert_eq!(taken.lock().unwrap().as_slice(), b"a\n");
+    }
+
+    #[test]
+    fn a_closed_pipe_ends_it_quietly() {
+        let (output, _, writes) = narrow(10, io::ErrorKind::BrokenPipe, false);
+        assert!(!output.lock().write_through(&[b'x'; 11]).unwrap());
+        let before = *writes.lock().unwrap();
+        assert!(!line(&output, b"more\n").unwrap());
+        assert!(!output.lock().flush().unwrap());
+        assert_eq!(*writes.lock().unwrap(), before, "nothing is tried again");
+    }
+
+    #[test]
+    fn a_full_disk_is_said_once() {
+        let (output, _, _) = narrow(10, io::ErrorKind::StorageFull, false);
+        let error = output.lock().write_through(&[b'x'; 11]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Io);
+        assert!(error.to_string().starts_with("io: standard output"), "{error}");
+        assert!(!output.lock().flush().unwrap());
+    }
+
+    #[test]
+    fn large_content_keeps_its_place() {
+        let (output, taken, _) = narrow(usize::MAX, io::ErrorKind::Other, false);
+        line(&output, b"first\n").unwrap();
+        output.lock().write_through(b"second\n").unwrap();
+        line(&output, b"third\n").unwrap();
+        output.lock().flush().unwrap();
+        assert_eq!(taken.lock().unwrap().as_slice(), b"first\nsecond\nthird\n");
+    }
+}
