@@ -84,6 +84,11 @@ impl PathFilter {
         Ok(Self { prefixes: outermost(sorted), globs })
     }
 
+    /// Whether every path agrees with it.
+    pub fn is_unrestricted(&self) -> bool {
+        self.globs.is_none() && (self.prefixes.is_empty() || self.prefixes[0].is_empty())
+    }
+
     /// Whether the file `path` is asked for. An excluded folder excludes what is below it.
     pub fn matches(&self, path: &[u8]) -> bool {
         let mut folders = path.find_iter("/").map(|end| &path[..end]);

@@ -5,11 +5,15 @@
 //! waits, fetches, or knows a repository's address. Small reads start again from the
 //! root after a fetch; cursors keep ids and offsets and go on where they were.
 
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod fixture;
 mod gitmodules;
 pub mod glob;
 pub mod grep;
 pub mod lines;
 pub mod list;
+pub mod nearest;
 pub mod path;
 pub mod read;
 mod trees;

@@ -8,6 +8,7 @@
 
 use bstr::{BStr, BString, ByteSlice as _, ByteVec as _};
 
+use super::nearest::nearest;
 use super::trees::Trees;
 use super::{Shown, ViewError};
 use crate::limits::{Limits, Which, check};
@@ -301,7 +302,8 @@ fn not_found(asked: BString, folder: &BString, name: &BStr, tree: TreeRef<'_>) -
         push_name(&mut path, name);
         path
     };
-    let similar = nearest(tree, name).into_iter().map(within).collect();
+    let names = tree.iter().map_while(Result::ok).map(|entry| entry.name);
+    let similar = nearest(names, name).into_iter().map(within).collect();
     ViewError::NotFound { path: asked, missing: within(name), similar }
 }
 
@@ -327,57 +329,6 @@ pub(super) fn describe_not_found(path: &BString, missing: &BString, similar: &[B
     line
 }
 
-/// Names suggested at once.
-const MAX_SUGGESTIONS: usize = 3;
-/// Names compared in one folder: more take time that an error message is not worth.
-const MAX_COMPARED: usize = 10_000;
-/// Longer names are not compared.
-const MAX_COMPARED_BYTES: usize = 128;
-
-/// The names of a folder nearest to one that it does not have, nearest first.
-///
-/// Near is: the same but for case, or at most a third of the bytes (three at most)
-/// inserted, left out, exchanged or swapped with their neighbour.
-fn nearest<'t>(tree: TreeRef<'t>, name: &BStr) -> Vec<&'t BStr> {
-    let allowed = (name.len() / 3).clamp(1, 3);
-    if name.len() > MAX_COMPARED_BYTES {
-        return Vec::new();
-    }
-    let mut near: Vec<(usize, &BStr)> = tree
-        .iter()
-        .map_while(Result::ok)
-        .take(MAX_COMPARED)
-        .filter(|entry| entry.name.len().abs_diff(name.len()) <= allowed)
-        .filter_map(|entry| {
-            let distance = match entry.name.eq_ignore_ascii_case(name) {
-                true => 0,
-                false => edits(name, entry.name, allowed)?,
-            };
-            Some((distance, entry.name))
-        })
-        .collect();
-    near.sort_by_key(|&(distance, _)| distance);
-    near.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name).collect()
-}
-
-/// Edits between two names, when they are at most `allowed`: optimal string alignment
-/// over bytes.
-fn edits(a: &[u8], b: &[u8], allowed: usize) -> Option<usize> {
-    let mut before: Vec<usize> = vec![0; b.len() + 1];
-    let mut above: Vec<usize> = (0..=b.len()).collect();
-    for (i, &x) in a.iter().enumerate() {
-        let mut row = vec![i + 1; b.len() + 1];
-        for (j, &y) in b.iter().enumerate() {
-            let mut least = (above[j] + usize::from(x != y)).min(above[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && x == b[j - 1] && a[i - 1] == y {
-                least = least.min(before[j - 1] + 1);
-            }
-            row[j + 1] = least;
-        }
-        if row.iter().min().is_none_or(|&least| least > allowed) {
-            return None;
-        }
-        before = std::mem::replace(&mut above, row);
-    }
-    above.last().copied().filter(|&distance| distance <= allowed)
-}
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

@@ -99,8 +99,8 @@ struct Ahead {
     queue: VecDeque<(Folder, BString)>,
     /// Not held when they were looked for.
     waiting: VecDeque<(Folder, BString)>,
-    /// Bytes of the paths in both.
-    path_bytes: usize,
+    /// Bytes that both take.
+    held_bytes: usize,
     /// Trees whose folders were queued, and need not be again wherever they stand.
     seen: HashSet<ObjectId>,
 }
@@ -108,9 +108,9 @@ struct Ahead {
 /// Trees asked for at once.
 const MAX_MISSING_TREES: usize = 2_048;
 /// Entries looked at ahead of the cursor for one missing set.
-const MAX_ENTRIES_AHEAD: u64 = 1 << 20;
-/// Bytes of paths remembered ahead of the cursor.
-const MAX_PATH_BYTES_AHEAD: usize = 4 << 20;
+const MAX_ENTRIES_AHEAD: u64 = 1 << 18;
+/// Bytes remembered of what is ahead of the cursor: some 30,000 folders.
+const MAX_BYTES_AHEAD: usize = 4 << 20;
 /// Entries, or trees looked at ahead, between two questions to the interrupt.
 const ENTRIES_PER_CHECK: u64 = 256;
 
@@ -292,21 +292,24 @@ impl WalkOptions {
 }
 
 impl Ahead {
+    /// Queues a folder to look into, if there is room to remember it. The cursor finds
+    /// what is left out.
     fn push(&mut self, folder: Folder, path: BString) {
-        if self.path_bytes + path.len() <= MAX_PATH_BYTES_AHEAD {
-            self.path_bytes += path.len();
+        let held_bytes = self.held_bytes + held_bytes(&path);
+        if held_bytes <= MAX_BYTES_AHEAD {
+            self.held_bytes = held_bytes;
             self.queue.push_back((folder, path));
         }
     }
 
     fn wait(&mut self, folder: Folder, path: BString) {
-        self.path_bytes += path.len();
+        self.held_bytes += held_bytes(&path);
         self.waiting.push_back((folder, path));
     }
 
     fn pop(&mut self) -> Option<(Folder, BString)> {
         let (folder, path) = self.queue.pop_front()?;
-        self.path_bytes -= path.len();
+        self.held_bytes -= held_bytes(&path);
         Some((folder, path))
     }
 
@@ -338,9 +341,17 @@ impl Ahead {
     }
 }
 
+fn held_bytes(path: &BString) -> usize {
+    path.len() + size_of::<(Folder, BString)>()
+}
+
 /// Whether a walk that stands before the folder `at` has left the folder `path`.
 fn is_behind(path: &[u8], at: &[u8]) -> bool {
     let slash = || [b'/'].iter();
     let contains_at = path.is_empty() || at.strip_prefix(path).is_some_and(|r| r.starts_with(b"/"));
     !contains_at && path.iter().chain(slash()).lt(at.iter().chain(slash()))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
