@@ -30,7 +30,8 @@ pub enum Request {
 /// Reads requests as they arrive.
 ///
 /// Arguments are bounded by [`Limits::max_refs`] lines and [`Limits::max_ref_bytes`]
-/// bytes, as the refs they speak of are.
+/// bytes, as the refs they speak of are, and spent from the budget until the request is
+/// handed out.
 ///
 /// ```
 /// use gitsip::protocol::{LsRefsRequest, Request, RequestDecoder};
@@ -61,6 +62,7 @@ pub struct RequestDecoder {
     bytes: u64,
     max_lines: u64,
     max_bytes: u64,
+    budget: Budget,
     held: Reservation,
 }
 
@@ -86,6 +88,7 @@ impl RequestDecoder {
             bytes: 0,
             max_lines: limits.max_refs,
             max_bytes: limits.max_ref_bytes,
+            budget: budget.clone(),
             held: budget.empty(),
         }
     }
@@ -206,7 +209,10 @@ impl RequestDecoder {
     fn end(&mut self) -> Option<Request> {
         self.state = Ok(Stage::Command);
         self.said_format = false;
-        self.seen.clear();
+        // What the set and the request held is given back: from here on it is the
+        // caller's to account for.
+        self.seen = HashSet::new();
+        self.held = self.budget.empty();
         (self.lines, self.bytes) = (0, 0);
         let mut request = self.request.take()?;
         if let Request::LsRefs(refs) = &mut request
@@ -289,6 +295,25 @@ mod tests {
         lines.extend([want.as_str(); 1_000]);
         let error = read(ObjectFormat::Sha1, &[&packets(&lines)]).unwrap_err();
         assert!(matches!(error, ProtocolError::Limit(limit) if limit.which == Which::Refs));
+    }
+
+    #[test]
+    fn what_a_request_occupies_is_spent_until_it_is_handed_out() {
+        let budget = Budget::new(1_000);
+        let mut decoder = RequestDecoder::new(ObjectFormat::Sha1, &Limits::default(), &budget);
+        let prefixes: Vec<_> = (0..5).map(|number| format!("ref-prefix {number}")).collect();
+        let mut lines = vec!["command=ls-refs", "0001"];
+        lines.extend(prefixes.iter().map(String::as_str));
+        for _ in 0..9 {
+            assert_eq!(decoder.push(&mut packets(&lines).as_slice()), Ok(None));
+            assert!(budget.used_bytes() > 0);
+            assert!(decoder.push(&mut &b"0000"[..]).unwrap().is_some());
+            assert_eq!(budget.used_bytes(), 0);
+        }
+        let more: Vec<_> = (0..50).map(|number| format!("ref-prefix {number}")).collect();
+        lines.extend(more.iter().map(String::as_str));
+        let error = decoder.push(&mut packets(&lines).as_slice()).unwrap_err();
+        assert!(matches!(error, ProtocolError::Limit(limit) if limit.which == Which::Memory));
     }
 
     #[test]
