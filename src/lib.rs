@@ -3,6 +3,8 @@
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod client;
+#[cfg(feature = "disk")]
+pub mod disk;
 pub mod error;
 pub mod limits;
 pub mod object;

@@ -173,7 +173,8 @@ impl MemoryStore {
     /// Inflates what `chain` describes and keeps a raw copy.
     fn read_cold(&self, id: &ObjectId, entry: u32, chain: Chain) -> Result<Bytes, StoreError> {
         let limits = &self.0.limits;
-        let bytes = chain.unpack(id, limits, &mut |bytes| self.reserve(paid_bytes(bytes)))?;
+        let mut reserve = |bytes| self.reserve(paid_bytes(bytes));
+        let bytes = chain.unpack(id, limits, &mut reserve, &mut |_, _| {})?;
         let mut inner = self.lock();
         inner.inflates += 1;
         inner.keep_copy(&self.0.budget, entry, &bytes);
@@ -271,7 +272,7 @@ impl Inner {
                 chain.base = Some(bytes);
             } else if let Form::Packed { place, inflated_size, base } = entry.form {
                 let stream = place.slice(&self.segments);
-                chain.links.push(Link { stream, inflated_size, size: entry.size });
+                chain.links.push(Link { stream, inflated_size, size: Some(entry.size) });
                 let depth = chain.links.len() as u64 - 1;
                 check(Which::DeltaDepth, u64::from(limits.max_delta_depth), depth)?;
                 next = base;

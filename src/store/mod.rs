@@ -27,9 +27,11 @@ use crate::object::Kind;
 use crate::oid::{Collision, ObjectFormat, ObjectId};
 use crate::pack;
 
+pub(crate) use held::held;
 pub use memory::{MemoryStore, StoreStats};
 pub use prefix::IdPrefix;
 pub use staging::MemoryStaging;
+pub(crate) use unpack::{Chain, Link};
 
 /// Kind and size of an object, without its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -278,6 +280,12 @@ pub enum StoreError {
         /// What is wrong with it.
         what: String,
     },
+    /// There is no repository there.
+    #[error("no git repository at '{path}' or above it")]
+    NoRepository {
+        /// Where one was looked for.
+        path: String,
+    },
     /// A packed entry could not be read.
     #[error(transparent)]
     Pack(#[from] pack::PackError),
@@ -296,6 +304,7 @@ impl From<StoreError> for Error {
             StoreError::Format { .. } => ErrorKind::Usage,
             StoreError::Io { .. } => ErrorKind::Io,
             StoreError::Malformed { .. } => ErrorKind::Malformed,
+            StoreError::NoRepository { .. } => ErrorKind::NotFound,
             StoreError::Unsupported(_) => ErrorKind::Unsupported,
         };
         Self::new(kind, error.to_string()).with_source(error)

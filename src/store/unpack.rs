@@ -11,30 +11,32 @@ use crate::pack::inflate::{ExactInflater, InflateError};
 
 /// What an object's bytes are made of, its own stream first.
 #[derive(Debug, Default)]
-pub(super) struct Chain {
-    pub(super) links: Vec<Link>,
+pub(crate) struct Chain {
+    pub(crate) links: Vec<Link>,
     /// What the last link is a delta of; without it the last link is whole.
-    pub(super) base: Option<Bytes>,
+    pub(crate) base: Option<Bytes>,
 }
 
 /// One stream of a chain.
 #[derive(Debug)]
-pub(super) struct Link {
-    pub(super) stream: Bytes,
+pub(crate) struct Link {
+    pub(crate) stream: Bytes,
     /// Bytes the stream inflates to.
-    pub(super) inflated_size: u64,
-    /// Bytes of the object it makes.
-    pub(super) size: u64,
+    pub(crate) inflated_size: u64,
+    /// Bytes of the object it makes, where they are known beforehand.
+    pub(crate) size: Option<u64>,
 }
 
 impl Chain {
     /// Makes the object, called `id` in errors. At most two objects and one delta are in
-    /// memory at once; `reserve` pays for each of them, given its length.
-    pub(super) fn unpack(
+    /// memory at once; `reserve` pays for each of them, given its length. `made` is shown
+    /// every object on the way, with the number of its link.
+    pub(crate) fn unpack(
         self,
         id: &ObjectId,
         limits: &Limits,
         reserve: &mut dyn FnMut(usize) -> Result<Reservation, LimitExceeded>,
+        made: &mut dyn FnMut(usize, &Bytes),
     ) -> Result<Bytes, StoreError> {
         let corrupt = |what| StoreError::Corrupt { id: *id, what };
         let mut inflater = ExactInflater::default();
@@ -44,33 +46,38 @@ impl Chain {
                 Err(InflateError::Limit(limit)) => Err(StoreError::Limit(limit)),
                 Err(_) => Err(corrupt("a packed stream does not inflate to its size")),
             };
-        let mut links = self.links.into_iter().rev();
+        let mut links = self.links.into_iter().enumerate().rev();
         let mut bytes = match self.base {
             Some(base) => base,
             None => {
-                let whole = links.next().ok_or(corrupt("nothing is stored for it"))?;
+                let (number, whole) = links.next().ok_or(corrupt("nothing is stored for it"))?;
                 let mut out = Vec::new();
                 let paid = reserve(allowed_len(limits, whole.inflated_size)?)?;
                 inflate(&whole, &mut out)?;
-                held(out, paid)
+                let bytes = held(out, paid);
+                made(number, &bytes);
+                bytes
             }
         };
         let mut chain_bytes = bytes.len() as u64;
         let mut delta_bytes = Vec::new();
-        for link in links {
-            chain_bytes = chain_bytes.saturating_add(link.size);
-            check(Which::ChainBytes, limits.max_chain_bytes, chain_bytes)?;
+        for (number, link) in links {
             let _delta_paid = reserve(allowed_len(limits, link.inflated_size)?)?;
             inflate(&link, &mut delta_bytes)?;
             let delta = Delta::parse(&delta_bytes, bytes.len())
                 .map_err(|_| corrupt("a delta does not fit its base"))?;
-            if delta.result_len() as u64 != link.size {
+            let len = delta.result_len();
+            if link.size.is_some_and(|size| size != len as u64) {
                 return Err(corrupt("a delta makes an object of another size"));
             }
-            let paid = reserve(allowed_len(limits, link.size)?)?;
-            let mut out = Vec::with_capacity(delta.result_len());
+            chain_bytes = chain_bytes.saturating_add(len as u64);
+            check(Which::ChainBytes, limits.max_chain_bytes, chain_bytes)?;
+            limits.check_object_bytes(len as u64)?;
+            let paid = reserve(len)?;
+            let mut out = Vec::with_capacity(len);
             delta.apply(&bytes, &mut out);
             bytes = held(out, paid);
+            made(number, &bytes);
         }
         Ok(bytes)
     }
