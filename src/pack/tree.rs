@@ -142,8 +142,9 @@ impl DeltaTree {
         Ok(Base::Waiting(group))
     }
 
-    /// Makes `entry` wait for `base`.
-    pub(super) fn defer(&mut self, entry: u32, base: Base) {
+    /// Hangs `entry` below `base`, whether it waits for it or was made from it already:
+    /// what is below `entry` may need it made again.
+    pub(super) fn hang_below(&mut self, entry: u32, base: Base) {
         self.records[entry as usize].base = base;
         let mut children = match base {
             Base::None => return,
