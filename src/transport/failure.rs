@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::io;
 use std::time::Duration;
 
+use reqwest::header::HeaderValue;
 use rustls::CertificateError;
 
 use super::http::HttpOptions;
@@ -76,6 +77,17 @@ pub(super) fn stalled(host: &str, waited: Duration, received_bytes: u64) -> Erro
         )
     };
     Error::new(ErrorKind::Transport, text).with_code("stalled")
+}
+
+/// The body cannot be read as it was sent.
+pub(super) fn encoded(encoding: &HeaderValue, host: &str) -> Error {
+    Error::new(
+        ErrorKind::Unsupported,
+        format!(
+            "'{host}' sent its answer with content-encoding {encoding:?} although a plain one was \
+             asked for: check for a proxy in between"
+        ),
+    )
 }
 
 /// Nobody can finish the transfer any more.

@@ -15,9 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Url;
-use reqwest::header::{
-    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue,
-};
+use reqwest::header::{ACCEPT_ENCODING, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::Instant;
 
@@ -167,9 +165,6 @@ impl Transport for HttpTransport {
         body: HttpBody,
         conversation: Conversation,
     ) -> (Conversation, Result<(), Error>) {
-        if let Err(error) = check_encoding(&body) {
-            return (conversation, Err(error));
-        }
         pump::pump(body, conversation, Conversation::push, self.options.stall_timeout).await
     }
 
@@ -261,22 +256,4 @@ fn header_map(headers: &[(&'static str, String)]) -> Result<HeaderMap, Error> {
     }
     map.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     Ok(map)
-}
-
-/// Refuses an encoded body here and not with the head, so that the status of an encoded
-/// error page can still be told.
-fn check_encoding(body: &HttpBody) -> Result<(), Error> {
-    match body.response.headers().get(CONTENT_ENCODING) {
-        Some(encoding) if !encoding.as_bytes().eq_ignore_ascii_case(b"identity") => {
-            Err(Error::new(
-                ErrorKind::Unsupported,
-                format!(
-                    "'{}' sent a body with content-encoding {encoding:?} although none was \
-                     asked for: check for a proxy in between",
-                    body.host
-                ),
-            ))
-        }
-        _ => Ok(()),
-    }
 }

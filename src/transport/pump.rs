@@ -13,6 +13,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
+use reqwest::header::{CONTENT_ENCODING, HeaderValue};
 use tokio::sync::mpsc;
 
 use super::failure;
@@ -25,7 +26,7 @@ use crate::error::Error;
 const QUEUED_CHUNKS: usize = 4;
 
 /// Feeds `body` to `push` until it ends or a chunk is refused. The consumer comes back
-/// in every case.
+/// in every case. A body with a content-encoding is refused: nothing here inflates one.
 ///
 /// Dropping the future ends the transfer, and the consumer is dropped as soon as the
 /// chunk it is working on is done.
@@ -35,6 +36,10 @@ pub(super) async fn pump<C: Send + 'static>(
     push: fn(&mut C, &[u8]) -> Result<(), Error>,
     stall: Duration,
 ) -> (C, Result<(), Error>) {
+    // Here and not with the head: the status of an encoded error page can still be told.
+    if let Some(encoding) = unasked_encoding(&body) {
+        return (consumer, Err(failure::encoded(encoding, &body.host)));
+    }
     let host = body.host.clone();
     let consumer = Arc::new(Mutex::new(consumer));
     let (chunks, queue) = mpsc::channel(QUEUED_CHUNKS);
@@ -63,6 +68,11 @@ pub(super) async fn pump<C: Send + 'static>(
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
     (consumer, outcome)
+}
+
+fn unasked_encoding(body: &HttpBody) -> Option<&HeaderValue> {
+    let encoding = body.response.headers().get(CONTENT_ENCODING)?;
+    (!encoding.as_bytes().eq_ignore_ascii_case(b"identity")).then_some(encoding)
 }
 
 /// The async side: ends with the body, with the connection, or when the queue is closed.

@@ -69,7 +69,7 @@ fn a_consumer_that_blocks_stops_the_sender() {
     }
     fn push(gated: &mut Gated, chunk: &[u8]) -> Result<()> {
         if let Some(gate) = gated.gate.take() {
-            gate.recv().unwrap();
+            gate.recv_timeout(PATIENCE).unwrap();
         }
         gated.bytes += chunk.len();
         Ok(())
@@ -253,18 +253,67 @@ fn dropping_the_future_ends_the_transfer_and_drops_the_consumer() {
     assert!(after.len() <= 4, "{after:?}");
 }
 
+#[test]
+fn an_encoded_body_is_refused_but_its_status_is_told() {
+    let address = serve(|mut stream| {
+        read_head(&mut stream).unwrap();
+        stream
+            .write_all(b"HTTP/1.1 404 Not Found\r\ncontent-encoding: gzip\r\n\r\n\x1f\x8b")
+            .unwrap();
+    });
+    let (received, outcome) = threads().block_on(async {
+        let response = transport().send(request(address)).await.unwrap();
+        assert_eq!(response.status, 404);
+        pump(response.body, Vec::new(), keep, PATIENCE).await
+    });
+    let error = outcome.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.context().contains("content-encoding \"gzip\""), "{error}");
+    assert!(received.is_empty());
+}
+
+#[test]
+fn a_connection_is_used_again_and_replaced_when_it_has_died() {
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&connections);
+    let address = serve(move |mut stream| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        for _ in 0..2 {
+            read_head(&mut stream).unwrap();
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").unwrap();
+        }
+    });
+    let transport = transport();
+    threads().block_on(async {
+        for done in 1..=6_usize {
+            let body = transport.send(request(address)).await.unwrap().body;
+            let (received, outcome) = pump(body, Vec::new(), keep, PATIENCE).await;
+            outcome.unwrap();
+            assert_eq!(received, b"ok");
+            assert_eq!(connections.load(Ordering::Relaxed), done.div_ceil(2));
+        }
+    });
+}
+
 fn threads() -> Runtime {
     Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 
-async fn get(address: SocketAddr) -> HttpBody {
-    let request = Request {
+fn transport() -> HttpTransport {
+    HttpTransport::new(HttpOptions::default()).unwrap()
+}
+
+fn request(address: SocketAddr) -> Request {
+    Request {
         method: Method::Get,
         url: format!("http://{address}/"),
         headers: Vec::new(),
         body: Bytes::new(),
-    };
-    HttpTransport::new(HttpOptions::default()).unwrap().send(request).await.unwrap().body
+    }
+}
+
+async fn get(address: SocketAddr) -> HttpBody {
+    transport().send(request(address)).await.unwrap().body
 }
 
 /// An answer that never ends by itself, and a message once the client hung up.
