@@ -4,6 +4,7 @@
 //! uses. The address is a peer's text: it is shown, never followed.
 
 use bstr::{BStr, BString, ByteSlice as _};
+use hashbrown::HashMap;
 
 use super::ViewError;
 use super::path::Resolver;
@@ -34,27 +35,36 @@ pub(super) fn url_of(
     }
 }
 
-/// The `url` of the section whose `path` is `path`; of values given twice the last one
-/// counts, as in git.
+/// The `url` of the section whose `path` is `path`; of values given twice, and of
+/// sections with one path, the last one counts, as in git.
 fn url_in(config: &[u8], path: &BStr) -> Option<BString> {
-    let mut wanted: Option<BString> = None;
-    let mut urls = hashbrown::HashMap::new();
+    let mut modules: Vec<(BString, Option<BString>)> = Vec::new();
+    let mut numbers = HashMap::new();
     let mut section = None;
     let mut parser = Parser { rest: config };
     while let Some(item) = parser.next() {
         match item {
-            Item::Section(name) => section = name,
+            Item::Section(None) => section = None,
+            Item::Section(Some(name)) => {
+                let number = *numbers.entry(name).or_insert(modules.len());
+                if number == modules.len() {
+                    modules.push(Default::default());
+                }
+                section = Some(number);
+            }
             Item::Value(key, value) => {
-                let Some(name) = &section else { continue };
-                if key.eq_ignore_ascii_case(b"path") && value.trim_end_with(|c| c == '/') == *path {
-                    wanted = Some(name.clone());
+                let Some(module) = section.and_then(|number| modules.get_mut(number)) else {
+                    continue;
+                };
+                if key.eq_ignore_ascii_case(b"path") {
+                    module.0 = value.trim_end_with(|c| c == '/').into();
                 } else if key.eq_ignore_ascii_case(b"url") {
-                    urls.insert(name.clone(), value);
+                    module.1 = Some(value);
                 }
             }
         }
     }
-    urls.remove(&wanted?)
+    modules.into_iter().rfind(|(known, _)| known == path)?.1
 }
 
 enum Item<'a> {
@@ -158,5 +168,40 @@ impl<'a> Parser<'a> {
         }
         value.truncate(kept);
         value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn addresses_are_found_however_the_file_is_written() {
+        let file = b"# comment\n[core]\n\tpath = lib/a\n\turl = wrong\n\
+            [submodule \"a\"]\n\tpath = lib/a\n\turl = https://example.com/a.git\n\
+            [submodule \"with \\\"quotes\\\" and \\\\\"] url=../b.git ; why\n path=\"lib/b c\"/\n\
+            [Submodule \"c\"]\nPATH=lib/c\nUrl = \"  x#y  \" z\\\n  w  \nbranch\n\
+            [submodule \"d\"]\npath = lib/d\n\
+            [submodule \"e\"]\npath = old\npath = lib/e\nurl = one\nurl = two";
+        for (path, url) in [
+            ("lib/a", Some("https://example.com/a.git")),
+            ("lib/b c", Some("../b.git")),
+            ("lib/c", Some("  x#y   z  w")),
+            ("lib/d", None),
+            ("lib/e", Some("two")),
+            ("old", None),
+            ("lib", None),
+        ] {
+            assert_eq!(url_in(file, path.into()), url.map(BString::from), "{path}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_file_makes_it_panic(file in "([\\[\\]\"\\\\=#\n ]|path|url|submodule|a){0,40}") {
+            url_in(file.as_bytes(), "a".into());
+        }
     }
 }

@@ -105,3 +105,72 @@ pub fn slice_lines(file: &Bytes, range: LineRange) -> Lines {
     };
     Lines { first, last: last.max(first - 1), total, bytes }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn nothing_is_0_lines_a_newline_is_1_and_a_newline_b_is_2() {
+        for (file, total) in
+            [("", 0), ("\n", 1), ("a", 1), ("a\n", 1), ("a\nb", 2), ("\n\n", 2), ("a\r\nb\r\n", 2)]
+        {
+            let lines = slice_lines(&Bytes::from_static(file.as_bytes()), LineRange::ALL);
+            assert_eq!(
+                (lines.total, lines.last, lines.bytes.as_ref()),
+                (total, total, file.as_bytes())
+            );
+        }
+    }
+
+    #[test]
+    fn ranges_past_the_end_are_clipped() {
+        let file = Bytes::from_static(b"1\n2\n3");
+        for (range, first, last, bytes) in [
+            ("2:2", 2, 2, "2\n"),
+            ("2", 2, 2, "2\n"),
+            ("2:", 2, 3, "2\n3"),
+            (":2", 1, 2, "1\n2\n"),
+            ("3:99", 3, 3, "3"),
+            ("4:99", 4, 3, ""),
+            ("99:", 99, 98, ""),
+            ("1:18446744073709551615", 1, 3, "1\n2\n3"),
+        ] {
+            let lines = slice_lines(&file, range.parse().unwrap());
+            let want = Lines { first, last, total: 3, bytes: bytes.into() };
+            assert_eq!(lines, want, "{range}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_range_is_refused_with_how_to_write_one() {
+        for text in
+            ["", ":", "0", "0:3", "3:2", "a:b", "1:2:3", "-1", "1:-1", "18446744073709551616"]
+        {
+            let error = text.parse::<LineRange>().unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!("'{text}' is no range of lines: write A:B, A: or :B, counted from 1")
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn slices_are_those_of_splitting_the_file(
+            file in "[ab\n]{0,30}", first in 1u64..12, more in prop::option::of(0u64..12),
+        ) {
+            let all: Vec<&[u8]> = file.as_bytes().split_inclusive(|&byte| byte == b'\n').collect();
+            let last = more.map(|more| first + more);
+            let from = (first as usize - 1).min(all.len());
+            let to = last.map_or(all.len(), |last| (last as usize).min(all.len()));
+            let lines = slice_lines(&Bytes::from(file.clone()), LineRange { first, last });
+            prop_assert_eq!(lines.bytes, all[from..to.max(from)].concat());
+            prop_assert_eq!(lines.total, all.len() as u64);
+            prop_assert_eq!(lines.last + 1 - lines.first, (to.max(from) - from) as u64);
+        }
+    }
+}

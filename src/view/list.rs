@@ -147,3 +147,99 @@ fn size_if_held(
     }
     Ok(objects.header(id)?.map(|header| header.size))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::fixture::Fixture;
+    use super::*;
+    use crate::limits::NeverInterrupt;
+
+    fn listed(fixture: &Fixture, root: &ObjectId, path: &str, sizes: bool) -> Listing {
+        match ls(fixture, root, path.as_bytes(), sizes, &Limits::default(), &NeverInterrupt) {
+            Ok(Lookup::Ready(listing)) => listing,
+            other => panic!("{path}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_size_is_told_when_it_is_known_and_never_fetched_or_read_for() {
+        let fixture = Fixture::new();
+        let root = fixture.snapshot(&["folder/x", "held", "absent", "link@=folder"]);
+        fixture.hide(fixture.blob("absent"));
+        let sizes = |listing: Listing| -> Vec<_> {
+            listing.entries.into_iter().map(|e| (e.name.to_string(), e.size)).collect()
+        };
+        let want = [("absent", None), ("folder", None), ("held", Some(4)), ("link", Some(6))];
+        let want = want.map(|(name, size)| (name.to_owned(), size));
+        assert_eq!(sizes(listed(&fixture, &root, "", true)), want);
+        assert!(sizes(listed(&fixture, &root, "", false)).iter().all(|(_, size)| size.is_none()));
+        for content in ["held", "folder"] {
+            assert_eq!(fixture.reads(&fixture.blob(content)), 0);
+        }
+        let Lookup::Ready(stat) =
+            stat(&fixture, &root, b"/absent", true, &Limits::default()).unwrap()
+        else {
+            panic!("a blob is not needed for it")
+        };
+        assert_eq!((stat.path.to_string(), stat.size), ("absent".into(), None));
+    }
+
+    #[test]
+    fn a_link_to_a_folder_lists_it_and_a_file_lists_itself() {
+        let fixture = Fixture::new();
+        let root = fixture.snapshot(&["a/b/x", "a/b/y", "link@=a/b"]);
+        let listing = listed(&fixture, &root, "link", false);
+        assert_eq!(
+            (listing.path.to_string(), listing.resolved_path.to_string()),
+            ("link".into(), "a/b".into())
+        );
+        assert_eq!(listing.entries.len(), 2);
+        let listing = listed(&fixture, &root, "a/b/y", true);
+        let entry = &listing.entries[0];
+        assert_eq!((entry.name.to_string(), entry.size), ("y".into(), Some(5)));
+    }
+
+    #[test]
+    fn names_that_must_not_reach_a_file_system_are_listed_and_flagged() {
+        let fixture = Fixture::new();
+        let file = fixture.blob("file");
+        let names: [(&[u8], Option<Suspicion>); 10] = [
+            (b"", Some(Suspicion::Empty)),
+            (b"..", Some(Suspicion::DotDot)),
+            (b".GIT", Some(Suspicion::DotGit)),
+            (b".git", Some(Suspicion::DotGit)),
+            (b".git::$INDEX_ALLOCATION", Some(Suspicion::DotGit)),
+            (".g\u{200c}it".as_bytes(), Some(Suspicion::DotGit)),
+            (b".gitmodules", None),
+            (b"a/b", Some(Suspicion::Separator)),
+            (b"git~1", Some(Suspicion::DotGit)),
+            (b"caf\xe9", None),
+        ];
+        let entries: Vec<_> = names.iter().map(|(name, _)| (Mode::BLOB, *name, file)).collect();
+        let root = fixture.tree(&entries);
+        let listing = listed(&fixture, &root, "", false);
+        let told: Vec<_> =
+            listing.entries.iter().map(|e| (e.name.as_slice(), e.suspicion)).collect();
+        assert_eq!(told, names);
+    }
+
+    #[test]
+    fn a_damaged_folder_is_listed_up_to_the_damage() {
+        let fixture = Fixture::new();
+        let cut = [b"100644 a\0".as_slice(), &[7; 20], b"100644 b\0short"].concat();
+        let root = fixture.insert(Kind::Tree, cut);
+        let listing = listed(&fixture, &root, "", false);
+        assert_eq!(listing.entries.len(), 1);
+        assert_eq!(listing.damage, Some(ObjectError::TruncatedTree { offset: 29 }));
+    }
+
+    #[test]
+    fn a_folder_of_more_entries_than_allowed_is_refused() {
+        let fixture = Fixture::new();
+        let root = fixture.snapshot(&["a", "b", "c"]);
+        let limits = Limits { max_walk_entries: 2, ..Limits::default() };
+        let error = ls(&fixture, &root, b"", false, &limits, &NeverInterrupt).unwrap_err();
+        assert!(matches!(error, ViewError::Limit(limit) if limit.which == Which::WalkEntries));
+    }
+}
