@@ -79,15 +79,17 @@ impl From<PktError> for Error {
 /// Who is to blame, from words that servers are known to use. Anything unknown is the
 /// host's failure.
 fn kind_of_remote_text(text: &[u8]) -> ErrorKind {
+    const NOT_FOUND: &[&str] =
+        &["not our ref", "not found", "unknown ref", "does not exist", "not exported"];
+    const AUTH: &[&str] = &["access denied", "authentication", "permission denied", "unauthorized"];
     let text = text.to_ascii_lowercase();
-    let says = |words: &str| text.contains_str(words);
+    let says = |words: &[&str]| words.iter().any(|words| text.contains_str(words));
     if is_filter_refusal(&text) {
         ErrorKind::Unsupported
-    } else if ["not our ref", "not found", "unknown ref", "does not exist", "not exported"]
-        .into_iter()
-        .any(says)
-    {
+    } else if says(NOT_FOUND) {
         ErrorKind::NotFound
+    } else if says(AUTH) {
+        ErrorKind::Auth
     } else {
         ErrorKind::Transport
     }
@@ -518,6 +520,8 @@ mod tests {
         for (text, kind) in [
             ("upload-pack: not our ref 1234", ErrorKind::NotFound),
             ("Repository not found.", ErrorKind::NotFound),
+            ("access denied or repository not exported: /x", ErrorKind::NotFound),
+            ("Permission denied to robot", ErrorKind::Auth),
             ("filter 'sparse:oid' not supported", ErrorKind::Unsupported),
             ("internal server error", ErrorKind::Transport),
         ] {

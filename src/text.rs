@@ -63,6 +63,8 @@ fn is_deceptive(char: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -77,6 +79,16 @@ mod tests {
             (b"two\r\n\tlines", "two\\r\\n\\tlines"),
         ] {
             assert_eq!(escape_for_people(bytes), shown);
+        }
+    }
+    proptest! {
+        #[test]
+        fn no_bytes_leave_a_control_or_a_mark(
+            bytes in prop::collection::vec(any::<u8>(), 0..60), text: String,
+        ) {
+            for shown in [escape_for_people(&bytes), escape_for_people(text.as_bytes())] {
+                prop_assert!(!shown.chars().any(|char| char.is_control() || is_deceptive(char)));
+            }
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use bstr::BString;
 
-use super::{ProtocolError, encode_line, quoted};
+use super::{ProtocolError, encode_line, encode_short, quoted};
 use crate::limits::{Budget, Reservation, Which, check};
 use crate::oid::{ObjectFormat, ObjectId};
 use crate::pktline::{self, Carriage, Reader, Token};
@@ -89,7 +89,7 @@ impl Capabilities {
     /// # Errors
     /// When a value is too long for a packet.
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), ProtocolError> {
-        encode_line(out, &[b"version 2"])?;
+        encode_short(out, "version 2");
         if let Some(agent) = &self.agent {
             encode_line(out, &[b"agent=", agent])?;
         }
@@ -104,11 +104,11 @@ impl Capabilities {
             encode_line(out, &[b"fetch", equals, features.join(&b' ').as_slice()])?;
         }
         if self.server_option {
-            encode_line(out, &[b"server-option"])?;
+            encode_short(out, "server-option");
         }
-        encode_line(out, &[b"object-format=", self.object_format.name().as_bytes()])?;
+        encode_short(out, &format!("object-format={}", self.object_format));
         if self.object_info {
-            encode_line(out, &[b"object-info"])?;
+            encode_short(out, "object-info");
         }
         if let Some(session) = &self.session_id {
             encode_line(out, &[b"session-id=", session])?;
@@ -310,10 +310,10 @@ impl Advertisement {
         let line = self.reader.line();
         self.bytes = self.bytes.saturating_add(line.len() as u64);
         check(Which::RefBytes, MAX_BYTES, self.bytes)?;
+        self.held.grow((size_of::<BString>() + line.len()) as u64)?;
         if let Some(line) = self.capabilities.take(line)?
             && self.capabilities.unknown.len() < MAX_UNKNOWN
         {
-            self.held.grow((size_of::<BString>() + line.len()) as u64)?;
             self.capabilities.unknown.push(line.into());
         }
         Ok(())

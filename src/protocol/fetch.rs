@@ -7,7 +7,7 @@
 use bstr::BString;
 
 use super::filter::parse_number;
-use super::{Filter, ProtocolError, encode_command, encode_line, parse_id};
+use super::{Filter, ProtocolError, encode_command, encode_line, encode_short, parse_id};
 use crate::oid::{ObjectFormat, ObjectId};
 use crate::pktline;
 
@@ -101,10 +101,10 @@ impl FetchRequest {
             ("wait-for-done", self.wait_for_done),
         ] {
             if on {
-                encode_line(out, &[line.as_bytes()])?;
+                encode_short(out, line);
             }
         }
-        encode_ids(out, "shallow ", &self.shallow)?;
+        encode_ids(out, "shallow", &self.shallow);
         self.encode_deepen(out)?;
         if let Some(filter) = &self.filter {
             encode_line(out, &[b"filter ", filter.to_string().as_bytes()])?;
@@ -112,10 +112,10 @@ impl FetchRequest {
         for name in &self.want_refs {
             encode_line(out, &[b"want-ref ", name])?;
         }
-        encode_ids(out, "want ", &self.wants)?;
-        encode_ids(out, "have ", &self.haves)?;
+        encode_ids(out, "want", &self.wants);
+        encode_ids(out, "have", &self.haves);
         if self.done {
-            encode_line(out, &[b"done"])?;
+            encode_short(out, "done");
         }
         out.extend_from_slice(pktline::FLUSH);
         Ok(())
@@ -124,10 +124,10 @@ impl FetchRequest {
     fn encode_deepen(&self, out: &mut Vec<u8>) -> Result<(), ProtocolError> {
         match &self.deepen {
             Deepen::None => {}
-            Deepen::Depth(depth) => encode_line(out, &[format!("deepen {depth}").as_bytes()])?,
+            Deepen::Depth(depth) => encode_short(out, &format!("deepen {depth}")),
             Deepen::Bounded { since, not } => {
                 if let Some(since) = since {
-                    encode_line(out, &[format!("deepen-since {since}").as_bytes()])?;
+                    encode_short(out, &format!("deepen-since {since}"));
                 }
                 for name in not {
                     encode_line(out, &[b"deepen-not ", name])?;
@@ -135,7 +135,7 @@ impl FetchRequest {
             }
         }
         if self.deepen_relative {
-            encode_line(out, &[b"deepen-relative"])?;
+            encode_short(out, "deepen-relative");
         }
         Ok(())
     }
@@ -195,11 +195,10 @@ impl FetchRequest {
     }
 }
 
-fn encode_ids(out: &mut Vec<u8>, name: &str, ids: &[ObjectId]) -> Result<(), ProtocolError> {
+fn encode_ids(out: &mut Vec<u8>, name: &str, ids: &[ObjectId]) {
     for id in ids {
-        encode_line(out, &[format!("{name}{id}").as_bytes()])?;
+        encode_short(out, &format!("{name} {id}"));
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 use bstr::BString;
 
 use super::capabilities::unexpected;
-use super::{ProtocolError, encode_line, parse_id};
+use super::{ProtocolError, encode_line, encode_short, parse_id};
 use crate::oid::{ObjectFormat, ObjectId};
 use crate::pktline::{self, Band, Carriage, Reader, Token};
 
@@ -247,46 +247,33 @@ impl FetchResponseWriter {
 
     /// Appends what the server has of what the client has; no id at all is a NAK.
     /// Unless `is_ready`, the answer [ends](Self::end) here.
-    ///
-    /// # Errors
-    /// Never for ids; the signature is that of all that writes packets.
-    pub fn acknowledgments(
-        &mut self,
-        out: &mut Vec<u8>,
-        common: &[ObjectId],
-        is_ready: bool,
-    ) -> Result<(), ProtocolError> {
-        self.begin(out, "acknowledgments")?;
+    pub fn acknowledgments(&mut self, out: &mut Vec<u8>, common: &[ObjectId], is_ready: bool) {
+        self.begin(out, "acknowledgments");
         if common.is_empty() {
-            encode_line(out, &[b"NAK"])?;
+            encode_short(out, "NAK");
         }
         for id in common {
-            encode_line(out, &[format!("ACK {id}").as_bytes()])?;
+            encode_short(out, &format!("ACK {id}"));
         }
         if is_ready {
-            encode_line(out, &[b"ready"])?;
+            encode_short(out, "ready");
         }
-        Ok(())
     }
 
     /// Appends where history is cut, and where no longer.
-    ///
-    /// # Errors
-    /// Never for ids; the signature is that of all that writes packets.
     pub fn shallow_info(
         &mut self,
         out: &mut Vec<u8>,
         shallow: &[ObjectId],
         unshallow: &[ObjectId],
-    ) -> Result<(), ProtocolError> {
-        self.begin(out, "shallow-info")?;
+    ) {
+        self.begin(out, "shallow-info");
         for id in shallow {
-            encode_line(out, &[format!("shallow {id}").as_bytes()])?;
+            encode_short(out, &format!("shallow {id}"));
         }
         for id in unshallow {
-            encode_line(out, &[format!("unshallow {id}").as_bytes()])?;
+            encode_short(out, &format!("unshallow {id}"));
         }
-        Ok(())
     }
 
     /// Appends what the refs wanted by name point to.
@@ -298,19 +285,16 @@ impl FetchResponseWriter {
         out: &mut Vec<u8>,
         refs: impl IntoIterator<Item = (ObjectId, &'n [u8])>,
     ) -> Result<(), ProtocolError> {
-        self.begin(out, "wanted-refs")?;
+        self.begin(out, "wanted-refs");
         for (id, name) in refs {
             encode_line(out, &[id.to_string().as_bytes(), b" ", name])?;
         }
         Ok(())
     }
 
-    /// Begins the pack, whose bytes follow by [`pktline::encode_band`].
-    ///
-    /// # Errors
-    /// Never; the signature is that of all that writes packets.
-    pub fn packfile(&mut self, out: &mut Vec<u8>) -> Result<(), ProtocolError> {
-        self.begin(out, "packfile")
+    /// Begins the pack.
+    pub fn packfile(&mut self, out: &mut Vec<u8>) {
+        self.begin(out, "packfile");
     }
 
     /// Appends more of the pack.
@@ -323,12 +307,11 @@ impl FetchResponseWriter {
         out.extend_from_slice(pktline::FLUSH);
     }
 
-    fn begin(&mut self, out: &mut Vec<u8>, name: &str) -> Result<(), ProtocolError> {
+    fn begin(&mut self, out: &mut Vec<u8>, name: &str) {
         if std::mem::replace(&mut self.has_section, true) {
             out.extend_from_slice(pktline::DELIMITER);
         }
-        encode_line(out, &[name.as_bytes()])?;
-        Ok(())
+        encode_short(out, name);
     }
 }
 
@@ -405,10 +388,10 @@ mod tests {
     fn full() -> (Vec<u8>, Seen) {
         let mut out = Vec::new();
         let mut writer = FetchResponseWriter::new();
-        writer.acknowledgments(&mut out, &[id(A)], true).unwrap();
-        writer.shallow_info(&mut out, &[id(A)], &[id(B)]).unwrap();
+        writer.acknowledgments(&mut out, &[id(A)], true);
+        writer.shallow_info(&mut out, &[id(A)], &[id(B)]);
         writer.wanted_refs(&mut out, [(id(B), &b"refs/heads/x"[..])]).unwrap();
-        writer.packfile(&mut out).unwrap();
+        writer.packfile(&mut out);
         writer.pack_data(&mut out, b"PACK");
         pktline::encode_band(&mut out, Band::Progress, b"50%\r");
         out.extend_from_slice(b"0005\x01");

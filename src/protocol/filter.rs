@@ -10,6 +10,8 @@ use crate::object::Kind;
 
 /// Combinations inside combinations; no program writes more than one.
 const MAX_NESTING: u32 = 4;
+/// Filters in one combination. There are four kinds, so more than a few say nothing new.
+const MAX_PARTS: usize = 64;
 
 /// Which objects are left out, unless they are wanted by id.
 ///
@@ -50,10 +52,13 @@ impl Filter {
         let mut parts = Vec::new();
         let mut waiting = vec![(spec.to_vec(), 0)];
         while let Some((part, depth)) = waiting.pop() {
+            if waiting.len() + parts.len() >= MAX_PARTS {
+                return Err(unknown());
+            }
             match part.strip_prefix(b"combine:") {
                 Some(_) if depth == MAX_NESTING => return Err(unknown()),
                 Some(inner) => {
-                    for piece in inner.rsplit(|&byte| byte == b'+') {
+                    for piece in inner.rsplit(|&byte| byte == b'+').take(MAX_PARTS + 1) {
                         waiting.push((decode_percent(piece).ok_or_else(unknown)?, depth + 1));
                     }
                 }
@@ -186,6 +191,16 @@ mod tests {
             Filter::Combine(vec![Filter::TreeDepth(1), Filter::ObjectType(Kind::Commit)]),
         ]);
         assert_eq!(Filter::parse(nested.to_string().as_bytes()).unwrap(), want);
+    }
+
+    #[test]
+    fn a_combination_has_an_end() {
+        let spec = |parts: usize| format!("combine:{}", vec!["tree:1"; parts].join("+"));
+        let parsed = Filter::parse(spec(MAX_PARTS).as_bytes()).unwrap();
+        assert_eq!(parsed, Filter::Combine(vec![Filter::TreeDepth(1); MAX_PARTS]));
+        for parts in [MAX_PARTS + 1, MAX_PARTS + 2, 8_000] {
+            assert!(Filter::parse(spec(parts).as_bytes()).is_err(), "{parts}");
+        }
     }
 
     proptest! {

@@ -6,7 +6,7 @@
 use bstr::BString;
 
 use super::capabilities::unexpected;
-use super::{ProtocolError, encode_command, encode_line, parse_id};
+use super::{ProtocolError, encode_command, encode_line, encode_short, parse_id};
 use crate::limits::{Budget, Limits, Reservation, Which, check};
 use crate::oid::ObjectFormat;
 use crate::pktline::{self, Carriage, Reader, Token};
@@ -48,7 +48,7 @@ impl LsRefsRequest {
         for (line, on) in [("peel", self.peel), ("symrefs", self.symrefs), ("unborn", self.unborn)]
         {
             if on {
-                encode_line(out, &[line.as_bytes()])?;
+                encode_short(out, line);
             }
         }
         for prefix in &self.prefixes {

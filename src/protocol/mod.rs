@@ -196,6 +196,13 @@ fn encode_line(out: &mut Vec<u8>, parts: &[&[u8]]) -> Result<(), PktError> {
     pktline::encode_parts(out, &[&line, b"\n"])
 }
 
+/// Appends a packet of `line` and a line end. For what is made of words and ids only,
+/// and so always fits.
+fn encode_short(out: &mut Vec<u8>, line: &str) {
+    let packet_bytes = 4 + line.len() + 1;
+    out.extend_from_slice(format!("{packet_bytes:04x}{line}\n").as_bytes());
+}
+
 /// Appends what every request begins with.
 fn encode_command(
     out: &mut Vec<u8>,
@@ -203,11 +210,11 @@ fn encode_command(
     agent: &str,
     format: ObjectFormat,
 ) -> Result<(), PktError> {
-    encode_line(out, &[b"command=", command.as_bytes()])?;
+    encode_short(out, &format!("command={command}"));
     encode_line(out, &[b"agent=", agent.as_bytes()])?;
     // SHA-1 is what a request without a format means.
     if format != ObjectFormat::Sha1 {
-        encode_line(out, &[b"object-format=", format.name().as_bytes()])?;
+        encode_short(out, &format!("object-format={format}"));
     }
     out.extend_from_slice(pktline::DELIMITER);
     Ok(())
