@@ -1,10 +1,11 @@
-//! Search, in three parts that know little of each other: patterns ([`Matcher`]), a
-//! searcher of one file at a time ([`Searcher`]), and a [`Sink`] that takes what is
-//! found and may stop it.
+//! Search, in parts that know little of each other: patterns ([`Matcher`]), a searcher
+//! of one file at a time ([`Searcher`]), a [`Sink`] that takes what is found and may
+//! stop it, and the cursor that brings the files of a tree ([`Grep`]).
 //!
 //! Lines, their order, context and binary files are those of `git grep`; the syntax of
 //! patterns is that of the regex crate, as in ripgrep. Nothing here prints.
 
+mod cursor;
 mod lines;
 mod matcher;
 mod pattern;
@@ -13,6 +14,7 @@ mod sink;
 #[cfg(test)]
 mod tests;
 
+pub use cursor::{Grep, GrepOptions, GrepStats};
 pub use matcher::{MatchRange, Matcher};
 pub use pattern::{MatchOptions, PatternError, PatternKind, PatternSpec};
 pub use searcher::{Output, SearchOptions, Searched, Searcher, is_binary};
