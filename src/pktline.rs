@@ -72,7 +72,11 @@ impl From<PktError> for Error {
             PktError::TooLong { .. } => ErrorKind::Usage,
             PktError::Truncated { .. } => ErrorKind::Transport,
         };
-        Self::new(kind, error.to_string()).with_source(error)
+        let code = match &error {
+            PktError::Remote { text } if text.contains_str("not our ref") => "not_our_ref",
+            _ => kind.code(),
+        };
+        Self::new(kind, error.to_string()).with_code(code).with_source(error)
     }
 }
 

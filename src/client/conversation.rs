@@ -1,16 +1,256 @@
 //! What is done with the bytes of one response.
+//!
+//! A conversation is fed by a [`Transport`](super::transport::Transport): `push` for
+//! each chunk, `finish` when the body has ended. Natively both run on a thread that may
+//! block, since parsing and resolving a pack is work. Nothing of a fetch is visible in
+//! the store before `finish` succeeded.
 
-use crate::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Takes the chunks of one response body.
+use bstr::BString;
+
+use super::progress::{Phase, Progress, ProgressListener};
+use crate::error::{Error, ErrorKind};
+use crate::limits::{Budget, Interrupt, Interrupted, Limits};
+use crate::oid::{ObjectFormat, ObjectId};
+use crate::pack::{Ingest, IngestStats};
+use crate::protocol::{Advertisement, Capabilities, FetchEvent, FetchResponse, LsRefsResponse};
+use crate::store::{Committed, MemoryStaging, MemoryStore, Ref, Staging};
+
+/// Bytes of an error page that are kept to quote from.
+const MAX_QUOTED_BYTES: usize = 4 << 10;
+
+/// Takes the chunks of one response body and makes an [`Outcome`] of them.
 #[derive(Debug)]
 pub struct Conversation {
-    _seam: (),
+    state: State,
+    bytes: u64,
+    cancel: Cancel,
+    progress: ProgressListener,
+}
+
+#[derive(Debug)]
+enum State {
+    Advertisement(Advertisement),
+    Fetch(Box<FetchState>),
+    Refs(LsRefsResponse),
+    Text(Vec<u8>),
+    Over(Outcome),
+    Failed,
+}
+
+/// What a response came to.
+#[derive(Debug)]
+pub enum Outcome {
+    /// What the host can do.
+    Capabilities(Box<Capabilities>),
+    /// What a fetch brought.
+    Fetched(Fetched),
+    /// The refs asked for.
+    Refs(Vec<Ref>),
+    /// The beginning of an error page.
+    Text(Vec<u8>),
+}
+
+/// What a fetch brought, after it became visible in the store.
+#[derive(Debug)]
+pub struct Fetched {
+    /// The objects that came.
+    pub committed: Committed,
+    /// Commits whose parents the host left out.
+    pub shallow: Vec<ObjectId>,
+    /// Commits whose parents are no longer left out.
+    pub unshallow: Vec<ObjectId>,
+    /// Refs that were wanted by name.
+    pub wanted_refs: Vec<(ObjectId, BString)>,
+    /// What resolving the pack took.
+    pub stats: IngestStats,
+}
+
+#[derive(Debug)]
+struct FetchState {
+    response: FetchResponse,
+    ingest: Ingest<MemoryStaging>,
+    shallow: Vec<ObjectId>,
+    unshallow: Vec<ObjectId>,
+    wanted_refs: Vec<(ObjectId, BString)>,
 }
 
 impl Conversation {
+    /// Reads a ref advertisement, which in protocol v2 lists capabilities.
+    pub fn advertisement(budget: &Budget, context: &Context) -> Self {
+        Self::new(State::Advertisement(Advertisement::new(budget)), context)
+    }
+
+    /// Reads the answer to `ls-refs`.
+    pub fn refs(format: ObjectFormat, limits: &Limits, budget: &Budget, context: &Context) -> Self {
+        Self::new(State::Refs(LsRefsResponse::new(format, limits, budget)), context)
+    }
+
+    /// Reads the answer to `fetch` into `store`.
+    pub fn fetch(
+        format: ObjectFormat,
+        limits: &Limits,
+        budget: &Budget,
+        store: &MemoryStore,
+        context: &Context,
+    ) -> Self {
+        let state = FetchState {
+            response: FetchResponse::new(format),
+            ingest: Ingest::new(format, limits, budget, store.stage()),
+            shallow: Vec::new(),
+            unshallow: Vec::new(),
+            wanted_refs: Vec::new(),
+        };
+        Self::new(State::Fetch(Box::new(state)), context)
+    }
+
+    /// Keeps the beginning of an error page.
+    pub fn text(context: &Context) -> Self {
+        Self::new(State::Text(Vec::new()), context)
+    }
+
+    fn new(state: State, context: &Context) -> Self {
+        Self { state, bytes: 0, cancel: context.cancel.clone(), progress: context.progress.clone() }
+    }
+
     /// Takes the next chunk; an error ends the transfer.
-    pub fn push(&mut self, _chunk: &[u8]) -> Result<(), Error> {
+    pub fn push(&mut self, chunk: &[u8]) -> Result<(), Error> {
+        self.cancel.check()?;
+        self.bytes += chunk.len() as u64;
+        match &mut self.state {
+            State::Advertisement(advertisement) => advertisement.push(chunk)?,
+            State::Refs(response) => response.push(chunk)?,
+            State::Text(text) => {
+                let room = MAX_QUOTED_BYTES.saturating_sub(text.len());
+                text.extend_from_slice(&chunk[..chunk.len().min(room)]);
+            }
+            State::Fetch(fetch) => fetch.push(chunk, &self.cancel)?,
+            State::Over(_) | State::Failed => return Err(after_the_end()),
+        }
+        self.report();
         Ok(())
+    }
+
+    /// The body has ended: completes the answer and, for a fetch, makes it visible.
+    pub fn finish(&mut self) -> Result<(), Error> {
+        let state = std::mem::replace(&mut self.state, State::Failed);
+        let outcome = match state {
+            State::Advertisement(advertisement) => {
+                Outcome::Capabilities(Box::new(advertisement.finish()?))
+            }
+            State::Refs(response) => Outcome::Refs(response.finish()?),
+            State::Text(text) => Outcome::Text(text),
+            State::Fetch(fetch) => {
+                self.progress.report(Progress {
+                    phase: Phase::Resolving,
+                    objects: fetch.objects(),
+                    total_objects: fetch.total_objects(),
+                    bytes: self.bytes,
+                });
+                Outcome::Fetched(fetch.finish(&self.cancel)?)
+            }
+            State::Over(_) | State::Failed => return Err(after_the_end()),
+        };
+        self.state = State::Over(outcome);
+        Ok(())
+    }
+
+    /// What the response came to, once it has finished.
+    pub fn into_outcome(self) -> Option<Outcome> {
+        match self.state {
+            State::Over(outcome) => Some(outcome),
+            _ => None,
+        }
+    }
+
+    /// Bytes of body taken so far.
+    pub fn received_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn report(&self) {
+        let (phase, objects, total_objects) = match &self.state {
+            State::Advertisement(_) => (Phase::Connecting, 0, None),
+            State::Refs(_) => (Phase::Listing, 0, None),
+            State::Fetch(fetch) => {
+                let total = fetch.total_objects();
+                let phase = if total.is_some() { Phase::Receiving } else { Phase::Waiting };
+                (phase, fetch.objects(), total)
+            }
+            State::Text(_) | State::Over(_) | State::Failed => return,
+        };
+        self.progress.report(Progress { phase, objects, total_objects, bytes: self.bytes });
+    }
+}
+
+impl FetchState {
+    fn push(&mut self, mut chunk: &[u8], interrupt: &dyn Interrupt) -> Result<(), Error> {
+        while let Some(event) = self.response.push(&mut chunk)? {
+            match event {
+                FetchEvent::PackData(data) => self.ingest.push(data, interrupt)?,
+                FetchEvent::Shallow(id) => self.shallow.push(id),
+                FetchEvent::Unshallow(id) => self.unshallow.push(id),
+                FetchEvent::WantedRef { id, name } => self.wanted_refs.push((id, name)),
+                // Without negotiation these say nothing new, and progress text is for
+                // terminals, which have their own.
+                FetchEvent::Acknowledged(_)
+                | FetchEvent::Nak
+                | FetchEvent::Progress(_)
+                | FetchEvent::Ready => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self, interrupt: &dyn Interrupt) -> Result<Fetched, Error> {
+        self.response.finish()?;
+        let (staging, stats) = self.ingest.finish(interrupt)?;
+        Ok(Fetched {
+            committed: staging.commit()?,
+            shallow: self.shallow,
+            unshallow: self.unshallow,
+            wanted_refs: self.wanted_refs,
+            stats,
+        })
+    }
+
+    fn objects(&self) -> u64 {
+        self.ingest.progress().objects
+    }
+
+    fn total_objects(&self) -> Option<u64> {
+        self.ingest.progress().total_objects
+    }
+}
+
+fn after_the_end() -> Error {
+    Error::new(ErrorKind::Malformed, "bytes follow the end of the response")
+}
+
+/// What every conversation of a request is given: how to stop it, whom to tell.
+#[derive(Clone, Debug, Default)]
+pub struct Context {
+    /// Set when nobody waits for the answer any more.
+    pub cancel: Cancel,
+    /// Whom to tell.
+    pub progress: ProgressListener,
+}
+
+/// A flag that stops a conversation that runs on another thread.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Stops the work at its next check.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Interrupt for Cancel {
+    fn check(&self) -> Result<(), Interrupted> {
+        if self.0.load(Ordering::Relaxed) { Err(Interrupted::Cancelled) } else { Ok(()) }
     }
 }

@@ -1,6 +1,11 @@
-//! The client's side of the conversation, without I/O.
+//! The client's side of the conversation, without I/O: addresses and credentials, requests,
+//! and what is done with the bytes of each response.
 
-mod conversation;
+pub mod address;
+pub mod conversation;
+pub mod lazy;
+pub mod progress;
+pub mod requests;
 pub mod transport;
 
 pub use conversation::Conversation;

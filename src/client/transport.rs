@@ -78,8 +78,9 @@ pub trait Transport {
     fn send(&self, request: Request) -> impl Future<Output = Result<Response<Self::Body>, Error>>;
 
     /// Feeds the body to `conversation` chunk by chunk, never holding more than a few
-    /// chunks, until it ends or the conversation refuses a chunk. Where threads exist the
-    /// conversation runs on one that may block.
+    /// chunks, until it ends or the conversation refuses a chunk; a body that ended well is
+    /// followed by [`Conversation::finish`]. Where threads exist the conversation runs on
+    /// one that may block.
     fn receive(
         &self,
         body: Self::Body,

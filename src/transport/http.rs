@@ -165,7 +165,13 @@ impl Transport for HttpTransport {
         body: HttpBody,
         conversation: Conversation,
     ) -> (Conversation, Result<(), Error>) {
-        pump::pump(body, conversation, Conversation::push, self.options.stall_timeout).await
+        let host = body.host.clone();
+        let (conversation, received) =
+            pump::pump(body, conversation, Conversation::push, self.options.stall_timeout).await;
+        match received {
+            Ok(()) => pump::finish(conversation, Conversation::finish, &host).await,
+            Err(error) => (conversation, Err(error)),
+        }
     }
 
     async fn sleep(&self, duration: Duration) {

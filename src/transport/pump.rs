@@ -63,11 +63,37 @@ pub(super) async fn pump<C: Send + 'static>(
         Ok(consumed) => consumed.and(received),
         Err(_) => Err(failure::shut_down(&host)),
     };
-    let consumer = Arc::into_inner(consumer)
+    (take_back(consumer), outcome)
+}
+
+/// Runs `last` on a thread that may block. The consumer comes back in every case; when
+/// the future is dropped, the thread goes on to the end of `last`.
+pub(super) async fn finish<C: Send + 'static>(
+    consumer: C,
+    last: fn(&mut C) -> Result<(), Error>,
+    host: &str,
+) -> (C, Result<(), Error>) {
+    let consumer = Arc::new(Mutex::new(consumer));
+    let worker = {
+        let consumer = Arc::clone(&consumer);
+        tokio::task::spawn_blocking(move || {
+            let mut consumer = consumer.lock().unwrap_or_else(PoisonError::into_inner);
+            catch_unwind(AssertUnwindSafe(|| last(&mut consumer)))
+        })
+    };
+    let outcome = match worker.await {
+        Ok(Ok(finished)) => finished,
+        Ok(Err(panic)) => Err(failure::panicked(&*panic, host)),
+        Err(_) => Err(failure::shut_down(host)),
+    };
+    (take_back(consumer), outcome)
+}
+
+fn take_back<C>(consumer: Arc<Mutex<C>>) -> C {
+    Arc::into_inner(consumer)
         .expect("the thread has ended, and it held no more than a borrow")
         .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
-    (consumer, outcome)
+        .unwrap_or_else(PoisonError::into_inner)
 }
 
 fn unasked_encoding(body: &HttpBody) -> Option<&HeaderValue> {

@@ -1,0 +1,250 @@
+//! Where a repository lives, and which credentials may go there.
+//!
+//! An address is parsed once, by the same parser that the native HTTP client uses, so
+//! that the origin a credential is checked against is the origin it would be sent to.
+//! Nothing is appended to an address unasked, in particular not `.git`.
+
+use std::fmt;
+
+use base64::Engine as _;
+use url::Url;
+
+use crate::error::{Error, ErrorKind};
+use crate::text::escape_for_people;
+
+/// The address of a repository that speaks smart HTTP.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RepoUrl(Url);
+
+impl RepoUrl {
+    /// The repository at `address`, and the credentials written into it, which are not
+    /// kept in the address.
+    pub fn parse(address: &str) -> Result<(Self, Option<Auth>), Error> {
+        let refuse = |why: &str| {
+            let shown = escape_for_people(hide_userinfo(address).as_bytes());
+            Error::new(ErrorKind::Usage, format!("'{shown}' is no repository address: {why}"))
+        };
+        if address.bytes().any(|byte| byte.is_ascii_control()) {
+            return Err(refuse("it contains a control character"));
+        }
+        let mut url = Url::parse(address).map_err(|error| refuse(&error.to_string()))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(refuse("only http:// and https:// addresses can be read"));
+        }
+        if percent_decoded_control(url.path()) {
+            return Err(refuse("it contains an encoded control character"));
+        }
+        let auth = auth_in(&url);
+        // Both fail only for addresses without a host, which http and https never are.
+        let _ = url.set_username("");
+        let _ = url.set_password(None);
+        url.set_query(None);
+        url.set_fragment(None);
+        let path = url.path().trim_end_matches('/').to_owned();
+        url.set_path(&path);
+        Ok((Self(url), auth))
+    }
+
+    /// Where the ref advertisement is.
+    pub fn info_refs(&self) -> String {
+        format!("{}/info/refs?service=git-upload-pack", self.trimmed())
+    }
+
+    /// Where commands are posted.
+    pub fn upload_pack(&self) -> String {
+        format!("{}/git-upload-pack", self.trimmed())
+    }
+
+    /// The repository that a redirect of [`info_refs`](Self::info_refs) to `location`
+    /// points at.
+    pub fn redirected(&self, location: &str) -> Result<Self, Error> {
+        let refuse = |why: &str| {
+            let shown = escape_for_people(hide_userinfo(location).as_bytes());
+            Error::new(ErrorKind::Transport, format!("{self} redirects to '{shown}': {why}"))
+        };
+        let from = Url::parse(&self.info_refs()).map_err(|error| refuse(&error.to_string()))?;
+        let target = from.join(location).map_err(|error| refuse(&error.to_string()))?;
+        let mut base = target.clone();
+        base.set_query(None);
+        let base = base.as_str().strip_suffix("/info/refs").ok_or_else(|| {
+            refuse("that is no git repository; the host may want a login or another address")
+        })?;
+        let (repo, _) = Self::parse(base).map_err(|error| refuse(error.context()))?;
+        if self.0.scheme() == "https" && repo.0.scheme() == "http" {
+            return Err(refuse("a redirect from https to http is not followed"));
+        }
+        Ok(repo)
+    }
+
+    fn trimmed(&self) -> &str {
+        self.0.as_str().trim_end_matches('/')
+    }
+}
+
+impl fmt::Display for RepoUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.trimmed())
+    }
+}
+
+impl fmt::Debug for RepoUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RepoUrl({self})")
+    }
+}
+
+/// A credential. It is never shown: `Debug` prints only its form.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Auth {
+    /// A user name and a password or token.
+    Basic {
+        /// The user name; any word where a token is the password.
+        user: String,
+        /// The password or token.
+        password: String,
+    },
+    /// A bearer token.
+    Bearer(String),
+}
+
+impl Auth {
+    fn header(&self) -> String {
+        match self {
+            Self::Basic { user, password } => {
+                let pair = format!("{user}:{password}");
+                format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair))
+            }
+            Self::Bearer(token) => format!("Bearer {token}"),
+        }
+    }
+}
+
+impl fmt::Debug for Auth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Basic { .. } => "Basic(hidden)",
+            Self::Bearer(_) => "Bearer(hidden)",
+        })
+    }
+}
+
+/// A credential and the one origin (scheme, host, port) it may be sent to.
+#[derive(Clone, Debug)]
+pub struct Credentials {
+    auth: Auth,
+    origin: url::Origin,
+}
+
+impl Credentials {
+    /// `auth`, for the origin of `repo` and no other.
+    pub fn new(auth: Auth, repo: &RepoUrl) -> Self {
+        Self { auth, origin: repo.0.origin() }
+    }
+
+    /// The `authorization` header of a request to `repo`, when that is the origin the
+    /// credential was given for.
+    pub fn header_for(&self, repo: &RepoUrl) -> Option<String> {
+        (repo.0.origin() == self.origin).then(|| self.auth.header())
+    }
+}
+
+fn auth_in(url: &Url) -> Option<Auth> {
+    let decode =
+        |part: &str| percent_encoding::percent_decode_str(part).decode_utf8_lossy().into_owned();
+    match (url.username(), url.password()) {
+        ("", None) => None,
+        (user, password) => {
+            Some(Auth::Basic { user: decode(user), password: decode(password.unwrap_or_default()) })
+        }
+    }
+}
+
+/// The address without what stands before an `@` in its authority.
+fn hide_userinfo(address: &str) -> String {
+    let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
+    let authority_end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
+    match rest[..authority_end].rfind('@') {
+        Some(at) => format!("{scheme}://{}", &rest[at + 1..]),
+        None => address.to_owned(),
+    }
+}
+
+fn percent_decoded_control(path: &str) -> bool {
+    percent_encoding::percent_decode_str(path).any(|byte| byte.is_ascii_control())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn repo(address: &str) -> RepoUrl {
+        RepoUrl::parse(address).unwrap().0
+    }
+
+    #[test]
+    fn nothing_is_appended_but_the_service() {
+        for address in ["https://h/a/b", "https://h/a/b/", "https://h/a/b?x=1#f"] {
+            assert_eq!(
+                repo(address).info_refs(),
+                "https://h/a/b/info/refs?service=git-upload-pack"
+            );
+            assert_eq!(repo(address).upload_pack(), "https://h/a/b/git-upload-pack");
+        }
+    }
+
+    #[test]
+    fn credentials_in_an_address_leave_it() {
+        let (url, auth) = RepoUrl::parse("https://me:s%40cret@h/r").unwrap();
+        assert_eq!(auth, Some(Auth::Basic { user: "me".into(), password: "s@cret".into() }));
+        assert!(!format!("{url} {url:?} {auth:?}").contains("cret"));
+    }
+
+    #[test]
+    fn credentials_stay_with_scheme_host_and_port() {
+        let given = Credentials::new(Auth::Bearer("t".into()), &repo("https://good/r"));
+        for same in ["https://good/r", "https://good:443/other", "https://GOOD/x"] {
+            assert_eq!(given.header_for(&repo(same)).as_deref(), Some("Bearer t"), "{same}");
+        }
+        for other in [
+            "http://good/r",
+            "https://good:444/r",
+            "https://good.evil/r",
+            "https://evil?@good/",
+            "https://evil/good",
+            "https://sub.good/r",
+        ] {
+            assert_eq!(given.header_for(&repo(other)), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn control_bytes_are_refused_also_encoded() {
+        for bad in
+            ["https://x%0ahost=y/", "https://h/a%0d%0ab", "https://h/a\nb", "https://h/\u{7f}"]
+        {
+            assert_eq!(RepoUrl::parse(bad).unwrap_err().kind(), ErrorKind::Usage, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_refused_address_is_shown_without_its_password() {
+        let error = RepoUrl::parse("ssh://me:secret@h/r").unwrap_err();
+        assert!(!error.to_string().contains("secret"), "{error}");
+    }
+
+    #[test]
+    fn redirects_lead_to_another_repository_or_nowhere() {
+        let from = repo("https://h/a/b");
+        let to = |location: &str| from.redirected(location).map(|r| r.to_string());
+        assert_eq!(
+            to("https://h/a/b.git/info/refs?service=git-upload-pack").unwrap(),
+            "https://h/a/b.git"
+        );
+        assert_eq!(to("/c/info/refs?service=git-upload-pack").unwrap(), "https://h/c");
+        assert_eq!(to("//evil/c/info/refs?service=git-upload-pack").unwrap(), "https://evil/c");
+        for bad in ["https://h/login", "http://h/a/b/info/refs", "ftp://h/info/refs", "::"] {
+            assert_eq!(to(bad).unwrap_err().kind(), ErrorKind::Transport, "{bad}");
+        }
+    }
+}

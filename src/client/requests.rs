@@ -1,0 +1,87 @@
+//! The HTTP requests of protocol v2, and what a status that is not 200 means.
+
+use bytes::Bytes;
+
+use super::address::RepoUrl;
+use super::transport::{Method, Request};
+use crate::error::{Error, ErrorKind};
+use crate::text::escape_for_people;
+
+/// Begins with `git/`: hosts answer 404 to addresses without `.git` otherwise.
+pub const USER_AGENT: &str = concat!("git/gitsip-", env!("CARGO_PKG_VERSION"));
+
+/// The `agent` capability sent with each command.
+pub const AGENT: &str = USER_AGENT;
+
+/// The request for a repository's advertisement.
+pub fn advertisement(repo: &RepoUrl, authorization: Option<String>) -> Request {
+    request(Method::Get, repo.info_refs(), authorization, Bytes::new())
+}
+
+/// A command of protocol v2.
+pub fn command(repo: &RepoUrl, authorization: Option<String>, body: Vec<u8>) -> Request {
+    let mut request = request(Method::Post, repo.upload_pack(), authorization, Bytes::from(body));
+    request.headers.push(("content-type", "application/x-git-upload-pack-request".to_owned()));
+    request.headers.push(("accept", "application/x-git-upload-pack-result".to_owned()));
+    request
+}
+
+fn request(method: Method, url: String, authorization: Option<String>, body: Bytes) -> Request {
+    let mut headers =
+        vec![("user-agent", USER_AGENT.to_owned()), ("git-protocol", "version=2".to_owned())];
+    headers.extend(authorization.map(|value| ("authorization", value)));
+    Request { method, url, headers, body }
+}
+
+/// The error that `status` stands for, with the host's own words from `page`.
+pub fn status_error(repo: &RepoUrl, status: u16, page: &[u8], with_credentials: bool) -> Error {
+    let (kind, what) = match (status, with_credentials) {
+        (401, false) => (ErrorKind::Auth, "the repository is private or missing; give credentials"),
+        (401, true) => (ErrorKind::Auth, "the credentials were not accepted"),
+        (403, _) => (ErrorKind::Auth, "these credentials may not read it"),
+        (404, _) => (
+            ErrorKind::NotFound,
+            "no such repository, or a private one; check the address or give credentials",
+        ),
+        (429, _) => (ErrorKind::RateLimited, "the host asks for patience; try again later"),
+        (500.., _) => (ErrorKind::Transport, "the host failed; try again later"),
+        _ => (ErrorKind::Transport, "that is no answer of a git host"),
+    };
+    let words = first_line(page);
+    let quoted = if words.is_empty() { String::new() } else { format!(" ('{words}')") };
+    Error::new(kind, format!("{repo} answered {status}{quoted}: {what}"))
+}
+
+/// The first line of a plain error page; nothing of an HTML one.
+fn first_line(page: &[u8]) -> String {
+    let line = page.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
+    if line.starts_with(b"<") {
+        return String::new();
+    }
+    escape_for_people(&line[..line.len().min(200)])
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hosts_own_words_are_quoted_escaped_and_short() {
+        let (repo, _) = RepoUrl::parse("https://h/r").unwrap();
+        let error = status_error(&repo, 403, b"go \x1b[31maway\nmore", false).to_string();
+        assert!(error.contains("go ") && !error.contains('\x1b'), "{error}");
+        assert!(!error.contains("more"));
+        let html = status_error(&repo, 404, b"<html>nope", false).to_string();
+        assert!(!html.contains("html"), "{html}");
+    }
+
+    #[test]
+    fn a_401_without_credentials_asks_for_them() {
+        let (repo, _) = RepoUrl::parse("https://h/r").unwrap();
+        let asked = status_error(&repo, 401, b"", false);
+        assert_eq!(asked.kind(), ErrorKind::Auth);
+        assert!(asked.to_string().contains("give credentials"));
+        assert!(status_error(&repo, 401, b"", true).to_string().contains("not accepted"));
+    }
+}
