@@ -1,0 +1,70 @@
+//! The one loop of a lazy read: ask the store, fetch what is missing, ask again.
+
+use hashbrown::HashMap;
+
+use crate::error::{Error, ErrorKind};
+use crate::oid::ObjectId;
+use crate::store::{Lookup, MissingSet, Objects};
+
+use super::source::Source;
+
+/// How often one query may ask for the same object.
+const MAX_ASKS: u32 = 2;
+
+/// Asks `ask` until it is ready, fetching what it lacks in between.
+pub(super) async fn answer<S: Source, T, E: Into<Error>>(
+    source: &S,
+    mut ask: impl FnMut(&S::Store) -> Result<Lookup<T>, E>,
+) -> Result<T, Error> {
+    let mut rounds = Rounds::default();
+    loop {
+        match source.compute(|| ask(source.store())).map_err(Into::into)? {
+            Lookup::Ready(value) => return Ok(value),
+            Lookup::Missing(missing) => rounds.fetch(source, &missing).await?,
+        }
+    }
+}
+
+/// What one query has asked for so far; holds it to making progress.
+#[derive(Debug, Default)]
+pub(super) struct Rounds {
+    asked: HashMap<ObjectId, u32>,
+}
+
+impl Rounds {
+    /// Fetches `missing`. A round that brings none of it is an error that names an
+    /// object, and so is asking for the same object a third time.
+    pub(super) async fn fetch<S: Source>(
+        &mut self,
+        source: &S,
+        missing: &MissingSet,
+    ) -> Result<(), Error> {
+        for item in missing.iter() {
+            let asked = self.asked.entry(item.id).or_insert(0);
+            *asked += 1;
+            if *asked > MAX_ASKS {
+                return Err(never_comes(source, &item.id));
+            }
+        }
+        source.fetch(missing).await?;
+        let mut first_absent = None;
+        for item in missing.iter() {
+            if source.store().contains(&item.id)? {
+                return Ok(());
+            }
+            first_absent.get_or_insert(item.id);
+        }
+        match first_absent {
+            Some(id) => Err(never_comes(source, &id)),
+            None => Ok(()),
+        }
+    }
+}
+
+fn never_comes<S: Source>(source: &S, id: &ObjectId) -> Error {
+    Error::new(
+        ErrorKind::NotFound,
+        format!("object {id} was asked for and {} did not send it", source.name()),
+    )
+    .with_code("object_missing")
+}

@@ -1,0 +1,68 @@
+//! A repository, and the snapshots taken of it.
+
+use std::sync::Arc;
+
+use bstr::BString;
+
+use crate::error::Error;
+use crate::limits::Limits;
+use crate::store::Ref;
+
+use super::resolve::resolve;
+use super::results::Stats;
+use super::snapshot::Snapshot;
+use super::source::Source;
+
+/// A repository to ask about. A clone is the same repository and shares what is held.
+///
+/// Nothing but refs is fetched until a [`Snapshot`] is asked something.
+#[derive(Debug)]
+pub struct Repo<S> {
+    pub(super) source: Arc<S>,
+    pub(super) limits: Arc<Limits>,
+}
+
+impl<S> Clone for Repo<S> {
+    fn clone(&self) -> Self {
+        Self { source: Arc::clone(&self.source), limits: Arc::clone(&self.limits) }
+    }
+}
+
+impl<S: Source> Repo<S> {
+    /// The repository behind `source`. `limits` bound paths, walks and patterns.
+    pub fn new(source: S, limits: Limits) -> Self {
+        Self { source: Arc::new(source), limits: Arc::new(limits) }
+    }
+
+    /// Where its refs and objects come from.
+    pub fn source(&self) -> &S {
+        &self.source
+    }
+
+    /// The refs as they are at this moment, `HEAD` first, peeled: those whose names begin
+    /// with one of `prefixes`, or all when there is none. One request.
+    pub async fn refs(&self, prefixes: &[BString]) -> Result<Vec<Ref>, Error> {
+        self.source.refs(prefixes).await
+    }
+
+    /// Pins `name` to the commit it stands for now: `HEAD`, a branch, a tag (peeled), a
+    /// full ref, a full id, or an id abbreviated to at least four digits that is a tip or
+    /// held. No object is fetched.
+    ///
+    /// Taking a second snapshot after a branch has moved re-uses every object held.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` when there is no such name, with the nearest ones; with code `unborn`
+    /// when the branch has no commit yet; `Usage` with code `ambiguous` for an
+    /// abbreviation of several ids.
+    pub async fn snapshot(&self, name: &str) -> Result<Snapshot<S>, Error> {
+        let resolved = resolve(&*self.source, name).await?;
+        Ok(Snapshot::new(self.clone(), name, resolved))
+    }
+
+    /// What was spent so far.
+    pub fn stats(&self) -> Stats {
+        self.source.stats()
+    }
+}

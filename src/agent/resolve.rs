@@ -1,0 +1,138 @@
+//! From what a person writes to an object id: `HEAD`, a branch, a tag, a full ref, a full
+//! id, an abbreviated id.
+//!
+//! Names are tried in git's order (gitrevisions, "refname"), so a name that is both a
+//! tag and a branch is the tag, with a warning. An abbreviation is looked for where it
+//! can be without a clone: among advertised tips and objects held.
+
+use bstr::{BStr, BString, ByteSlice as _};
+
+use crate::error::{Error, ErrorKind};
+use crate::oid::ObjectId;
+use crate::store::{Objects, Ref};
+use crate::text::escape_for_people;
+use crate::view::nearest::nearest;
+
+use super::source::Source;
+
+/// git's rules for completing a ref name, in order of preference: what goes before the
+/// name and what after.
+const RULES: [(&str, &str); 6] = [
+    ("", ""),
+    ("refs/", ""),
+    ("refs/tags/", ""),
+    ("refs/heads/", ""),
+    ("refs/remotes/", ""),
+    ("refs/remotes/", "/HEAD"),
+];
+
+/// Digits below which an abbreviation is not looked for, as in git.
+const MIN_ABBREVIATION: usize = 4;
+
+/// What a name stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Resolved {
+    /// The object: a tag is peeled.
+    pub(super) id: ObjectId,
+    /// The full name of the ref it came from.
+    pub(super) ref_name: Option<BString>,
+    /// Something the caller should know.
+    pub(super) warning: Option<String>,
+}
+
+/// What `name` stands for now: no request for a full id, one for a name, two for an
+/// abbreviation or a name that does not exist.
+pub(super) async fn resolve<S: Source>(source: &S, name: &str) -> Result<Resolved, Error> {
+    let format = source.store().format();
+    if name.len() >= 40
+        && let Ok(id) = ObjectId::from_hex(name.as_bytes())
+    {
+        if id.format() != format {
+            let why = format!("{id} is no {format} id, and {} uses {format}", source.name());
+            return Err(Error::new(ErrorKind::Usage, why));
+        }
+        return Ok(Resolved { id, ref_name: None, warning: None });
+    }
+    let candidates: Vec<BString> =
+        RULES.iter().map(|(before, after)| format!("{before}{name}{after}").into()).collect();
+    let listed = source.refs(&candidates).await?;
+    let mut found = candidates.iter().filter_map(|full| listed.iter().find(|r| r.name == *full));
+    if let Some(first) = found.next() {
+        let warning = found.next().map(|other| {
+            format!("'{name}' is both {} and {}; reading {}", first.name, other.name, first.name)
+        });
+        return Ok(Resolved { warning, ..target_of(source, first)? });
+    }
+    not_a_ref(source, name).await
+}
+
+fn target_of<S: Source>(source: &S, named: &Ref) -> Result<Resolved, Error> {
+    let id = named.peeled.or(named.target).ok_or_else(|| {
+        let branch = named.symref_target.as_ref().unwrap_or(&named.name);
+        Error::new(
+            ErrorKind::NotFound,
+            format!(
+                "{} has no commit on {} yet; name another ref",
+                source.name(),
+                escape_for_people(branch)
+            ),
+        )
+        .with_code("unborn")
+    })?;
+    Ok(Resolved { id, ref_name: Some(named.name.clone()), warning: None })
+}
+
+/// The last resort: an abbreviated id, or an error that names what is near.
+async fn not_a_ref<S: Source>(source: &S, name: &str) -> Result<Resolved, Error> {
+    let refs = source.refs(&[]).await?;
+    let is_abbreviation = (MIN_ABBREVIATION..source.store().format().hex_len())
+        .contains(&name.len())
+        && name.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let shown = escape_for_people(name.as_bytes());
+    if refs.is_empty() {
+        return Err(Error::new(ErrorKind::NotFound, format!("{} has no refs", source.name())));
+    }
+    if is_abbreviation {
+        let prefix = name.to_ascii_lowercase();
+        let mut ids: Vec<ObjectId> = refs
+            .iter()
+            .flat_map(|r| [r.peeled, r.target])
+            .flatten()
+            .filter(|id| id.to_string().starts_with(&prefix))
+            .collect();
+        ids.extend(source.store().ids_with_prefix(prefix.as_bytes(), 8)?);
+        ids.sort();
+        ids.dedup();
+        match ids[..] {
+            [id] => return Ok(Resolved { id, ref_name: None, warning: None }),
+            [] => {
+                let why = format!(
+                    "'{shown}' in {}: looked among its refs, their tips and the objects held; \
+                     give the full id",
+                    source.name()
+                );
+                return Err(Error::new(ErrorKind::NotFound, why));
+            }
+            _ => {
+                let all: Vec<_> = ids.iter().map(ToString::to_string).collect();
+                let why = format!("'{shown}' is short for more than one: {}", all.join(", "));
+                return Err(Error::new(ErrorKind::Usage, why).with_code("ambiguous"));
+            }
+        }
+    }
+    let near = nearest(refs.iter().map(short_name), name.as_bytes().as_bstr())
+        .first()
+        .map(|near| format!("; did you mean '{}'?", escape_for_people(near)))
+        .unwrap_or_default();
+    Err(Error::new(ErrorKind::NotFound, format!("no ref '{shown}' in {}{near}", source.name())))
+}
+
+/// The name as people write it.
+fn short_name(named: &Ref) -> &BStr {
+    let full = named.name.as_slice();
+    ["refs/heads/", "refs/tags/", "refs/"]
+        .iter()
+        .find_map(|prefix| full.strip_prefix(prefix.as_bytes()))
+        .unwrap_or(full)
+        .as_bstr()
+}

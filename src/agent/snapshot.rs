@@ -1,0 +1,406 @@
+//! One commit of a repository, to be asked about.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bstr::BString;
+
+use crate::error::{Error, ErrorKind};
+use crate::limits::NeverInterrupt;
+use crate::object::{EntryKind, Kind};
+use crate::oid::ObjectId;
+use crate::store::{Lookup, MissingSet, Objects};
+use crate::text::escape_for_people;
+use crate::view::glob::PathFilter;
+use crate::view::grep::{Grep, GrepOptions, Matcher, Sink};
+use crate::view::lines::LineRange;
+use crate::view::path::{self, Peeled};
+use crate::view::walk::{Walk, WalkEntry, WalkOptions};
+use crate::view::{Step, ViewError, list, read};
+
+use super::drive::{Rounds, answer};
+use super::repo::Repo;
+use super::resolve::{Resolved, resolve};
+use super::results::{Entry, Folder, GrepSummary, Lines, Prefetched, ReadAnswer};
+use super::source::Source;
+
+/// A ref resolved once to a commit. Every answer is about that commit and carries its id,
+/// so answers stay consistent while the branch moves. A clone is the same snapshot.
+#[derive(Debug)]
+pub struct Snapshot<S> {
+    repo: Repo<S>,
+    asked_for: Arc<str>,
+    pin: Arc<Mutex<Pin>>,
+}
+
+impl<S> Clone for Snapshot<S> {
+    fn clone(&self) -> Self {
+        Self {
+            repo: self.repo.clone(),
+            asked_for: Arc::clone(&self.asked_for),
+            pin: Arc::clone(&self.pin),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Pin {
+    id: ObjectId,
+    ref_name: Option<BString>,
+    warning: Option<String>,
+    /// The commit and tree, once they are held; from then on the pin never moves.
+    peeled: Option<Peeled>,
+}
+
+/// What a prefetch brings.
+#[derive(Clone, Debug)]
+pub struct PrefetchOptions {
+    /// Files above this size are left for when something needs them. 1 MiB by default,
+    /// so that one huge binary does not cost every agent its download. It holds for the
+    /// first fetch of a commit, when the host can sort by size; files that are fetched by
+    /// id come whatever their size.
+    pub max_blob_bytes: Option<u64>,
+    /// Only files that pass; everything by default.
+    pub filter: PathFilter,
+}
+
+impl Default for PrefetchOptions {
+    fn default() -> Self {
+        Self { max_blob_bytes: Some(1 << 20), filter: PathFilter::default() }
+    }
+}
+
+/// How a path is read.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadOptions {
+    /// Follow symbolic links inside the tree (the default), or read the link itself.
+    pub follow: bool,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self { follow: true }
+    }
+}
+
+impl<S: Source> Snapshot<S> {
+    pub(super) fn new(repo: Repo<S>, asked_for: &str, resolved: Resolved) -> Self {
+        let Resolved { id, ref_name, warning } = resolved;
+        let pin = Pin { id, ref_name, warning, peeled: None };
+        Self { repo, asked_for: asked_for.into(), pin: Arc::new(Mutex::new(pin)) }
+    }
+
+    /// The repository it was taken of.
+    pub fn repo(&self) -> &Repo<S> {
+        &self.repo
+    }
+
+    /// The commit every answer is about. Final once anything was read: before that, a ref
+    /// that moved away from a commit which the host no longer has is listed again once.
+    pub fn commit(&self) -> ObjectId {
+        let pin = self.pin();
+        pin.peeled.as_ref().and_then(|peeled| peeled.commit).unwrap_or(pin.id)
+    }
+
+    /// The full name of the ref it was taken of; `None` for an id.
+    pub fn ref_name(&self) -> Option<BString> {
+        self.pin().ref_name.clone()
+    }
+
+    /// Something the caller should know: the name was both a branch and a tag.
+    pub fn warning(&self) -> Option<String> {
+        self.pin().warning.clone()
+    }
+
+    /// Fetches the files of this snapshot ahead of being asked: one request when nothing
+    /// of it is held, else one for its changed folders and one for its changed files.
+    pub async fn prefetch(&self, options: &PrefetchOptions) -> Result<Prefetched, Error> {
+        let wants_all = options.filter.is_unrestricted();
+        let whole = wants_all && self.fetch_whole(options.max_blob_bytes).await?;
+        let tree = self.tree().await?;
+        let (mut missing, files) = self.absent_files(tree, &options.filter).await?;
+        if !whole && !missing.is_empty() {
+            self.source().fetch(&missing).await.map_err(|error| self.if_gone(error))?;
+            missing = still_missing(self.source().store(), &missing)?;
+        }
+        let blobs_left_out = missing.len() as u64;
+        Ok(Prefetched { commit: self.commit(), blobs_held: files - blobs_left_out, blobs_left_out })
+    }
+
+    /// Reads a file or, when `options.follow` is off, a link; says where a submodule
+    /// lives.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` with the nearest name when there is no such path; `Usage` with code
+    /// `is_folder` for a folder, which [`ls`](Self::ls) lists.
+    pub async fn read_path(
+        &self,
+        path: impl AsRef<[u8]>,
+        options: ReadOptions,
+    ) -> Result<ReadAnswer, Error> {
+        let tree = self.tree().await?;
+        let (path, limits) = (path.as_ref(), &*self.repo.limits);
+        let found = self
+            .answer(|store| read::read_path(store, &tree, path, options.follow, limits))
+            .await?;
+        Ok(ReadAnswer::of(self.commit(), found))
+    }
+
+    /// Reads any number of paths with at most one request for their blobs. A path that
+    /// cannot be read does not keep the others from being read.
+    pub async fn read_many(
+        &self,
+        paths: &[impl AsRef<[u8]>],
+        options: ReadOptions,
+    ) -> Result<Vec<Result<ReadAnswer, Error>>, Error> {
+        let tree = self.tree().await?;
+        let limits = &*self.repo.limits;
+        let read = self
+            .answer(|store| {
+                read::read_many(store, &tree, paths, options.follow, limits, &NeverInterrupt)
+            })
+            .await?;
+        let commit = self.commit();
+        let answer = |found: Result<_, ViewError>| Ok(ReadAnswer::of(commit, found?));
+        Ok(read.into_iter().map(answer).collect())
+    }
+
+    /// Reads the lines `range` of a file; a range that reaches past the end is clipped.
+    pub async fn read_lines(
+        &self,
+        path: impl AsRef<[u8]>,
+        range: LineRange,
+    ) -> Result<Lines, Error> {
+        match self.read_path(path, ReadOptions::default()).await? {
+            ReadAnswer::File(file) => Ok(Lines::of(file, range)),
+            ReadAnswer::Submodule(submodule) => Err(Error::new(
+                ErrorKind::Usage,
+                format!("'{}' is a submodule and has no lines", escape_for_people(&submodule.path)),
+            )),
+        }
+    }
+
+    /// The entries of a folder in the order of its tree, or the one thing that is at
+    /// `path`. Sizes are given for what is held; nothing is fetched for them.
+    pub async fn ls(&self, path: impl AsRef<[u8]>) -> Result<Folder, Error> {
+        let tree = self.tree().await?;
+        let (path, limits) = (path.as_ref(), &*self.repo.limits);
+        let listing = self
+            .answer(|store| list::ls(store, &tree, path, true, limits, &NeverInterrupt))
+            .await?;
+        Ok(Folder::of(self.commit(), listing))
+    }
+
+    /// What is at `path`, without its content; a link is not followed.
+    pub async fn stat(&self, path: impl AsRef<[u8]>) -> Result<Entry, Error> {
+        let tree = self.tree().await?;
+        let (path, limits) = (path.as_ref(), &*self.repo.limits);
+        let found = self.answer(|store| list::stat(store, &tree, path, false, limits)).await?;
+        Ok(Entry::from(found))
+    }
+
+    /// Hands every path that `options` let through to `visit`, in git's order, until it
+    /// returns `false`.
+    pub async fn walk(
+        &self,
+        options: WalkOptions,
+        mut visit: impl FnMut(&WalkEntry<'_>) -> bool,
+    ) -> Result<(), Error> {
+        let tree = self.tree().await?;
+        let mut walk = Walk::new(tree, options, &self.repo.limits);
+        let mut rounds = Rounds::default();
+        loop {
+            let store = self.source().store();
+            match walk.next(store, &NeverInterrupt)? {
+                Step::Item(entry) if visit(&entry) => {}
+                Step::Missing(missing) => self.fetch(&mut rounds, &missing).await?,
+                Step::Item(_) | Step::Done => return Ok(()),
+            }
+        }
+    }
+
+    /// The files, links and submodules whose paths match `pattern`, in git's order: `*`
+    /// stays within a name, `**` crosses folders.
+    pub async fn glob(&self, pattern: &str) -> Result<Vec<Entry>, Error> {
+        let filter = PathFilter::new(&[pattern], &[] as &[&[u8]], &self.repo.limits)?;
+        let mut found = Vec::new();
+        let options = WalkOptions { filter, ..WalkOptions::default() };
+        self.walk(options, |entry| {
+            found.push(Entry::from(*entry));
+            true
+        })
+        .await?;
+        Ok(found)
+    }
+
+    /// Searches the files of this snapshot and hands what it finds to `sink`, in path
+    /// order. A search that nothing restricts fetches the snapshot whole when nothing of
+    /// it is held; any other fetches what it needs in batches.
+    pub async fn grep(
+        &self,
+        matcher: Matcher,
+        options: GrepOptions,
+        sink: &mut impl Sink,
+    ) -> Result<GrepSummary, Error> {
+        if options.filter.is_unrestricted() {
+            self.fetch_whole(PrefetchOptions::default().max_blob_bytes).await?;
+        }
+        let tree = self.tree().await?;
+        let mut grep = Grep::new(tree, matcher, options, &self.repo.limits);
+        let mut rounds = Rounds::default();
+        loop {
+            let source = self.source();
+            let step = source.compute(|| grep.run(source.store(), sink, &NeverInterrupt))?;
+            match step {
+                Lookup::Ready(stats) => return Ok(GrepSummary::of(self.commit(), &stats)),
+                Lookup::Missing(missing) => self.fetch(&mut rounds, &missing).await?,
+            }
+        }
+    }
+}
+
+impl<S: Source> Snapshot<S> {
+    fn source(&self) -> &S {
+        &self.repo.source
+    }
+
+    fn pin(&self) -> MutexGuard<'_, Pin> {
+        self.pin.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The root tree; brings the commit and its trees when they are not held.
+    async fn tree(&self) -> Result<ObjectId, Error> {
+        let mut moved = false;
+        loop {
+            let (id, known) = {
+                let pin = self.pin();
+                (pin.id, pin.peeled.as_ref().map(|peeled| peeled.tree))
+            };
+            if let Some(tree) = known {
+                return Ok(tree);
+            }
+            match answer(self.source(), |store| path::peel(store, &id)).await {
+                Ok(peeled) => {
+                    let tree = peeled.tree;
+                    self.pin().peeled.get_or_insert(peeled);
+                    return Ok(tree);
+                }
+                Err(error) => {
+                    if moved || !is_gone(&error) || !self.list_again(id).await? {
+                        return Err(self.if_gone(error));
+                    }
+                    moved = true;
+                }
+            }
+        }
+    }
+
+    /// Brings the whole snapshot in one request when nothing of it is held; whether it
+    /// did.
+    async fn fetch_whole(&self, max_blob_bytes: Option<u64>) -> Result<bool, Error> {
+        let (id, peeled) = {
+            let pin = self.pin();
+            (pin.id, pin.peeled.is_some())
+        };
+        if peeled {
+            return Ok(false);
+        }
+        match self.source().fetch_snapshot(id, max_blob_bytes).await {
+            Err(error) if is_gone(&error) && self.list_again(id).await? => {
+                let id = self.pin().id;
+                self.source().fetch_snapshot(id, max_blob_bytes).await
+            }
+            other => other,
+        }
+        .map_err(|error| self.if_gone(error))
+    }
+
+    /// Lists the ref once more because the host does not have `gone`; whether the ref has
+    /// moved.
+    async fn list_again(&self, gone: ObjectId) -> Result<bool, Error> {
+        if self.pin().ref_name.is_none() {
+            return Ok(false);
+        }
+        let resolved = resolve(self.source(), &self.asked_for).await?;
+        let mut pin = self.pin();
+        if resolved.id == gone || pin.peeled.is_some() {
+            return Ok(false);
+        }
+        *pin = Pin {
+            id: resolved.id,
+            ref_name: resolved.ref_name,
+            warning: resolved.warning,
+            peeled: None,
+        };
+        Ok(true)
+    }
+
+    /// The distinct files that pass `filter` and are not held, and how many pass.
+    async fn absent_files(
+        &self,
+        tree: ObjectId,
+        filter: &PathFilter,
+    ) -> Result<(MissingSet, u64), Error> {
+        let options = WalkOptions { filter: filter.clone(), ..WalkOptions::default() };
+        let mut files = MissingSet::default();
+        let mut walk = Walk::new(tree, options, &self.repo.limits);
+        let mut rounds = Rounds::default();
+        loop {
+            match walk.next(self.source().store(), &NeverInterrupt)? {
+                Step::Item(entry) => {
+                    if entry.mode.kind() != EntryKind::Gitlink {
+                        files.insert(entry.id, Some(Kind::Blob));
+                    }
+                }
+                Step::Missing(missing) => self.fetch(&mut rounds, &missing).await?,
+                Step::Done => break,
+            }
+        }
+        let count = files.len() as u64;
+        Ok((still_missing(self.source().store(), &files)?, count))
+    }
+
+    async fn answer<T>(
+        &self,
+        ask: impl FnMut(&S::Store) -> Result<Lookup<T>, ViewError>,
+    ) -> Result<T, Error> {
+        answer(self.source(), ask).await.map_err(|error| self.if_gone(error))
+    }
+
+    async fn fetch(&self, rounds: &mut Rounds, missing: &MissingSet) -> Result<(), Error> {
+        rounds.fetch(self.source(), missing).await.map_err(|error| self.if_gone(error))
+    }
+
+    /// Says of an object that the host does not have what that means for this snapshot.
+    fn if_gone(&self, error: Error) -> Error {
+        if !is_gone(&error) {
+            return error;
+        }
+        let commit = self.commit();
+        Error::new(
+            ErrorKind::NotFound,
+            format!(
+                "{} no longer has commit {commit} of {}; take a new snapshot",
+                self.source().name(),
+                escape_for_people(self.asked_for.as_bytes())
+            ),
+        )
+        .with_code("snapshot_gone")
+        .with_source(error)
+    }
+}
+
+fn still_missing(store: &impl Objects, files: &MissingSet) -> Result<MissingSet, Error> {
+    let mut missing = MissingSet::default();
+    for file in files.iter() {
+        if !store.contains(&file.id)? {
+            missing.insert(file.id, file.kind);
+        }
+    }
+    Ok(missing)
+}
+
+/// Whether the host said that it does not have, or no longer shows, what was wanted.
+fn is_gone(error: &Error) -> bool {
+    error.code() == "not_our_ref"
+}

@@ -1,0 +1,46 @@
+//! Where a repository's refs and objects come from.
+
+use bstr::BString;
+
+use crate::error::Error;
+use crate::oid::ObjectId;
+use crate::store::{MissingSet, Objects, Ref};
+
+use super::results::Stats;
+
+/// A store that can be asked to become less empty.
+///
+/// A remote repository fetches what is missing; a local one has everything and refuses.
+/// There is no `Send` bound: natively the futures are `Send` because their parts are.
+pub trait Source {
+    /// What is held now.
+    type Store: Objects;
+
+    /// What is held now.
+    fn store(&self) -> &Self::Store;
+
+    /// The refs as they are at this moment: those whose names begin with one of
+    /// `prefixes`, or all when there is none.
+    fn refs(&self, prefixes: &[BString]) -> impl Future<Output = Result<Vec<Ref>, Error>>;
+
+    /// Brings as much of `missing` as it can in as few requests as possible. An object
+    /// that another call is fetching already is waited for, not fetched again.
+    fn fetch(&self, missing: &MissingSet) -> impl Future<Output = Result<(), Error>>;
+
+    /// Brings a commit with its trees and the blobs up to `max_blob_bytes` in one
+    /// request, when nothing of it is held; whether it did.
+    fn fetch_snapshot(
+        &self,
+        commit: ObjectId,
+        max_blob_bytes: Option<u64>,
+    ) -> impl Future<Output = Result<bool, Error>>;
+
+    /// Runs long computation where it does not hold up other tasks.
+    fn compute<R>(&self, work: impl FnOnce() -> R) -> R;
+
+    /// What was spent so far.
+    fn stats(&self) -> Stats;
+
+    /// How the repository is called in messages: its address or path.
+    fn name(&self) -> String;
+}
