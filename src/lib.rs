@@ -1,5 +1,6 @@
 //! Read remote git repositories without cloning them.
 
+pub mod agent;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod client;

@@ -12,6 +12,7 @@ mod base_cache;
 mod config;
 mod discover;
 mod files;
+mod local;
 mod loose;
 mod map;
 mod pack;
@@ -20,6 +21,8 @@ mod packs;
 mod peek;
 mod ref_name;
 mod refs;
+
+pub use local::Local;
 
 use std::fmt;
 use std::path::Path;

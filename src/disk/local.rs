@@ -1,0 +1,90 @@
+//! A repository on disk as the source of a [`Repo`](crate::agent::Repo): everything is
+//! there already, so nothing is ever fetched.
+
+use std::time::Instant;
+
+use bstr::BString;
+
+use super::Repository;
+use crate::agent::{Source, Stats};
+use crate::error::{Error, ErrorKind};
+use crate::limits::Budget;
+use crate::oid::ObjectId;
+use crate::store::{MissingSet, Ref, Refs};
+
+/// A local repository to ask about, at its refs: the working tree is not looked at.
+///
+/// ```no_run
+/// use std::path::Path;
+/// use gitsip::agent::Repo;
+/// use gitsip::disk::{Local, Repository};
+/// use gitsip::{Budget, Limits};
+///
+/// let limits = Limits::default();
+/// let budget = Budget::new(limits.max_memory);
+/// let repository = Repository::open(Path::new("."), &limits, &budget)?;
+/// let repo = Repo::new(Local::new(repository, &budget), limits);
+/// # let _ = repo;
+/// # Ok::<(), gitsip::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Local {
+    repository: Repository,
+    budget: Budget,
+    opened: Instant,
+}
+
+impl Local {
+    /// The source of `repository`, which spends from `budget`.
+    pub fn new(repository: Repository, budget: &Budget) -> Self {
+        Self { repository, budget: budget.clone(), opened: Instant::now() }
+    }
+}
+
+impl Source for Local {
+    type Store = Repository;
+
+    fn store(&self) -> &Repository {
+        &self.repository
+    }
+
+    async fn refs(&self, prefixes: &[BString]) -> Result<Vec<Ref>, Error> {
+        Ok(self.repository.list(prefixes)?)
+    }
+
+    async fn fetch(&self, missing: &MissingSet) -> Result<(), Error> {
+        let Some(first) = missing.iter().next() else { return Ok(()) };
+        Err(Error::new(
+            ErrorKind::NotFound,
+            format!(
+                "{} lacks object {}: a partial clone must fetch it first, with git",
+                self.name(),
+                first.id
+            ),
+        )
+        .with_code("object_missing"))
+    }
+
+    async fn fetch_snapshot(&self, _: ObjectId, _: Option<u64>) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    /// Reading files blocks for moments only, and whoever embeds this chooses the thread.
+    fn compute<R>(&self, work: impl FnOnce() -> R) -> R {
+        work()
+    }
+
+    fn stats(&self) -> Stats {
+        Stats {
+            requests: 0,
+            bytes_received: 0,
+            objects: 0,
+            store_bytes: self.budget.used_bytes(),
+            elapsed_ms: u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+
+    fn name(&self) -> String {
+        self.repository.git_dir().display().to_string()
+    }
+}
