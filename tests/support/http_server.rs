@@ -5,11 +5,12 @@
 //! streamed as git writes them. It knows nothing of git's protocol; what is wrong on
 //! purpose comes from canned responses and from the bytes that it cuts, holds or delays.
 
+mod behaviour;
 mod cgi;
+mod recorded;
 mod wire;
 
 use std::collections::HashMap;
-use std::fmt;
 use std::io::{self, BufReader, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -18,8 +19,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use self::behaviour::canned_for;
+pub use self::behaviour::{Auth, Behaviour, CannedResponse, Hook, When};
 use self::cgi::Cgi;
-pub use self::wire::base64;
+pub use self::recorded::Recorded;
 use self::wire::header;
 
 /// A running server; it stops, and its connections end, on drop.
@@ -98,163 +101,6 @@ impl Drop for HttpServer {
         if let Some(acceptor) = self.acceptor.take() {
             drop(acceptor.join());
         }
-    }
-}
-
-/// A request, and what was answered so far.
-#[derive(Clone, Debug, Default)]
-pub struct Recorded {
-    /// 0 for the first request.
-    pub number: usize,
-    /// Which connection it came on, 0 for the first.
-    pub connection: usize,
-    /// `GET` or `POST`.
-    pub method: String,
-    /// The path as it was sent.
-    pub path: String,
-    /// What follows the question mark.
-    pub query: String,
-    /// Names in lower case.
-    pub headers: Vec<(String, String)>,
-    /// Without its chunks, but with its content encoding.
-    pub body: Vec<u8>,
-    /// 0 before there is one.
-    pub status: u16,
-    /// Bytes of the response's body, without its chunks' framing.
-    pub response_bytes: u64,
-    /// The response's body, unless [`Behaviour::forget_bodies`] is set.
-    pub response_body: Vec<u8>,
-    /// Whether the response was sent whole.
-    pub complete: bool,
-}
-
-impl Recorded {
-    /// The first request header called `name`.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        header(&self.headers, name)
-    }
-
-    /// The body as text, for asserting what was asked.
-    pub fn body_text(&self) -> String {
-        String::from_utf8_lossy(&self.body).into_owned()
-    }
-
-    /// The pack in a response to `fetch`, taken out of its packets and its band.
-    pub fn pack(&self) -> Option<Vec<u8>> {
-        let mut pack = Vec::new();
-        let mut rest = &self.response_body[..];
-        while let Some(digits) = rest.get(..4) {
-            let length = usize::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
-            let packet = rest.get(4..length.max(4))?;
-            if let Some(bytes) = packet.strip_prefix(b"\x01")
-                && (!pack.is_empty() || bytes.starts_with(b"PACK"))
-            {
-                pack.extend_from_slice(bytes);
-            }
-            rest = &rest[length.max(4)..];
-        }
-        (!pack.is_empty()).then_some(pack)
-    }
-}
-
-/// A response that is not git's.
-#[derive(Clone, Debug, Default)]
-pub struct CannedResponse {
-    /// Its status.
-    pub status: u16,
-    /// Its headers. Without a `Content-Length` or `Transfer-Encoding` among them, the
-    /// body's length is added; with one, the body is sent as it is and nothing is checked.
-    pub headers: Vec<(String, String)>,
-    /// Its body.
-    pub body: Vec<u8>,
-}
-
-impl CannedResponse {
-    /// One with a content type.
-    pub fn new(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
-        Self { status, headers: Vec::new(), body: body.into() }.with("Content-Type", content_type)
-    }
-
-    /// A redirect to `location`.
-    pub fn redirect(status: u16, location: &str) -> Self {
-        Self { status, ..Self::default() }.with("Location", location)
-    }
-
-    /// The same with one more header.
-    #[must_use]
-    pub fn with(mut self, name: &str, value: &str) -> Self {
-        self.headers.push((name.to_owned(), value.to_owned()));
-        self
-    }
-}
-
-/// Credentials that a server asks for.
-#[derive(Clone, Debug)]
-pub enum Auth {
-    /// A name and a password.
-    Basic { user: String, password: String },
-    /// A token.
-    Bearer(String),
-}
-
-impl Auth {
-    /// The value of `Authorization` that satisfies it.
-    pub fn header(&self) -> String {
-        match self {
-            Self::Basic { user, password } => {
-                format!("Basic {}", base64(format!("{user}:{password}").as_bytes()))
-            }
-            Self::Bearer(token) => format!("Bearer {token}"),
-        }
-    }
-
-    fn challenge(&self) -> CannedResponse {
-        let scheme = match self {
-            Self::Basic { .. } => "Basic realm=\"test\"",
-            Self::Bearer(_) => "Bearer",
-        };
-        CannedResponse::new(401, "text/plain", "credentials, please\n")
-            .with("WWW-Authenticate", scheme)
-    }
-}
-
-/// A decision about one request.
-pub type When = Box<dyn Fn(&Recorded) -> bool + Send + Sync>;
-/// An answer in git's place, or `None` to let git answer.
-pub type Hook = Box<dyn Fn(&Recorded) -> Option<CannedResponse> + Send + Sync>;
-
-/// How a server treats its clients. The default is faithful.
-#[derive(Default)]
-pub struct Behaviour {
-    /// Without these credentials every answer is 401.
-    pub auth: Option<Auth>,
-    /// A path prefix and what stands in its place in the `Location` of a 302.
-    pub redirect: Option<(String, String)>,
-    /// Asked after `auth` and `redirect`, before git.
-    pub hook: Option<Hook>,
-    /// Serves protocol version 0 whatever was asked for.
-    pub version_0_only: bool,
-    /// Which requests the faults below are for; all, when there is none.
-    pub faults_when: Option<When>,
-    /// Waits before the response's head.
-    pub delay: Duration,
-    /// Closes the connection after so many bytes of the body.
-    pub cut_after: Option<u64>,
-    /// Sends so many bytes of the body, and then nothing until the client goes away.
-    pub stall_after: Option<u64>,
-    /// Sends at most so many bytes of the body at once, each in a chunk of its own.
-    pub max_chunk_bytes: Option<usize>,
-    /// Waits after each piece of the body.
-    pub chunk_delay: Duration,
-    /// Closes the connection after each response.
-    pub close: bool,
-    /// Keeps no bodies of responses, for long runs and benches.
-    pub forget_bodies: bool,
-}
-
-impl fmt::Debug for Behaviour {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Behaviour").finish_non_exhaustive()
     }
 }
 
@@ -474,23 +320,6 @@ impl Response<'_> {
         let mut socket = self.connection.socket;
         if self.chunked { socket.write_all(b"0\r\n\r\n") } else { Ok(()) }
     }
-}
-
-/// What is answered in git's place.
-fn canned_for(request: &Recorded, behaviour: &Behaviour) -> Option<CannedResponse> {
-    if let Some(auth) = &behaviour.auth
-        && request.header("authorization") != Some(&auth.header())
-    {
-        return Some(auth.challenge());
-    }
-    if let Some((prefix, target)) = &behaviour.redirect
-        && let Some(rest) = request.path.strip_prefix(prefix.as_str())
-    {
-        let mark = if request.query.is_empty() { "" } else { "?" };
-        let location = format!("{target}{rest}{mark}{}", request.query);
-        return Some(CannedResponse::redirect(302, &location));
-    }
-    behaviour.hook.as_ref().and_then(|hook| hook(request))
 }
 
 fn is_timeout(error: &io::Error) -> bool {
