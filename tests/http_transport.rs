@@ -335,14 +335,18 @@ fn computing_works_wherever_it_is_called_from() {
     let single = Builder::new_current_thread().enable_all().build().unwrap();
     assert_eq!(single.block_on(async { transport.compute(|| 2) }), 2);
 
+    let workers = threads();
+    let local = tokio::task::LocalSet::new();
+    assert_eq!(local.block_on(&workers, async { transport.compute(|| 3) }), 3);
+
     // One worker: were it blocked, nobody could run the task that is waited for.
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let computed = runtime.spawn(async move {
         let (done, answer) = mpsc::channel();
-        tokio::spawn(async move { done.send(3).unwrap() });
+        tokio::spawn(async move { done.send(4).unwrap() });
         transport.compute(|| answer.recv_timeout(PATIENCE).unwrap())
     });
-    assert_eq!(runtime.block_on(computed).unwrap(), 3);
+    assert_eq!(runtime.block_on(computed).unwrap(), 4);
 }
 
 #[test]

@@ -16,6 +16,9 @@ use std::time::Duration;
 
 use reqwest::Url;
 use reqwest::header::{ACCEPT_ENCODING, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use rustls::ClientConfig;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::crypto::ring;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::Instant;
 
@@ -82,8 +85,18 @@ impl HttpTransport {
     /// # Errors
     /// [`ErrorKind::Unsupported`] when the system has no certificates to trust.
     pub fn new(options: HttpOptions) -> Result<Self, Error> {
+        Self::with_verifier(options, system_verifier()?)
+    }
+
+    /// The same with another opinion on certificates.
+    pub(super) fn with_verifier(
+        options: HttpOptions,
+        verifier: Arc<dyn ServerCertVerifier>,
+    ) -> Result<Self, Error> {
         let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls_config()?)
+            .tls_backend_preconfigured(tls_config(verifier)?)
+            .http2_initial_stream_window_size(STREAM_WINDOW_BYTES)
+            .http2_initial_connection_window_size(CONNECTION_WINDOW_BYTES)
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
             .connect_timeout(options.connect_timeout)
@@ -182,38 +195,42 @@ impl Transport for HttpTransport {
         self.started.elapsed()
     }
 
-    /// On a multi-threaded runtime the other tasks of this thread move elsewhere first.
+    /// On a worker of a multi-threaded runtime, the other tasks of the worker move elsewhere
+    /// first.
     fn compute<R>(&self, work: impl FnOnce() -> R) -> R {
+        // Off the workers there is nothing to hold up, and tokio would panic in a `LocalSet`.
+        let on_worker = tokio::runtime::worker_index().is_some();
         match Handle::try_current().map(|handle| handle.runtime_flavor()) {
-            Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+            Ok(RuntimeFlavor::MultiThread) if on_worker => tokio::task::block_in_place(work),
             _ => work(),
         }
     }
 }
 
-/// The system's trust store, *ring*, and HTTP/2 before HTTP/1.1.
-fn tls_config() -> Result<rustls::ClientConfig, Error> {
-    let unusable = |error: rustls::Error| {
-        Error::new(
-            ErrorKind::Unsupported,
-            format!(
-                "TLS could not be set up: {error}; install the system's certificates \
-                 (the package ca-certificates, or a file named in SSL_CERT_FILE)"
-            ),
-        )
-        .with_source(error)
-    };
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier =
-        rustls_platform_verifier::Verifier::new(Arc::clone(&provider)).map_err(unusable)?;
-    let mut config = rustls::ClientConfig::builder_with_provider(provider)
+fn system_verifier() -> Result<Arc<dyn ServerCertVerifier>, Error> {
+    rustls_platform_verifier::Verifier::new(Arc::new(ring::default_provider()))
+        .map(|verifier| Arc::new(verifier) as _)
+        .map_err(unusable_tls)
+}
+
+/// *ring*, and HTTP/2 before HTTP/1.1.
+fn tls_config(verifier: Arc<dyn ServerCertVerifier>) -> Result<ClientConfig, Error> {
+    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(unusable)?
+        .map_err(unusable_tls)?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_custom_certificate_verifier(verifier)
         .with_no_client_auth();
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
+}
+
+fn unusable_tls(error: rustls::Error) -> Error {
+    let text = format!(
+        "TLS could not be set up ({error}): install the system's certificates (the package \
+         ca-certificates, or a file named in SSL_CERT_FILE)"
+    );
+    Error::new(ErrorKind::Unsupported, text).with_source(error)
 }
 
 fn parse_url(text: &str) -> Result<Url, Error> {
@@ -263,3 +280,11 @@ fn header_map(headers: &[(&'static str, String)]) -> Result<HeaderMap, Error> {
     map.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     Ok(map)
 }
+
+/// What HTTP/2 lets the host send ahead on one response. 2 MiB: 40 MB/s at a round trip of
+/// 50 ms, and the most that a blocked conversation leaves in memory.
+const STREAM_WINDOW_BYTES: u32 = 2 << 20;
+
+/// The same for all responses of a connection together. 64 MiB: 31 conversations may be
+/// blocked before the next one on the same connection notices.
+const CONNECTION_WINDOW_BYTES: u32 = 64 << 20;

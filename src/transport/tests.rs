@@ -18,6 +18,7 @@ use super::pump::pump;
 use crate::client::transport::{Method, Request, Transport};
 use crate::error::{Error, ErrorKind, Result};
 
+mod http2;
 #[path = "../../tests/support/raw_server.rs"]
 mod raw_server;
 use raw_server::{read_head, serve, wait_for_close};
