@@ -413,7 +413,6 @@ fn decode_length(head: [u8; HEAD_BYTES]) -> Option<usize> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use proptest::prelude::*;
 

@@ -175,7 +175,6 @@ pub(super) fn push_header(headers: &mut BString, name: &[u8], value: &[u8]) {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use proptest::prelude::*;
 

@@ -378,7 +378,6 @@ fn look(start: &[u8]) -> Look {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use proptest::prelude::*;
 

@@ -202,7 +202,6 @@ fn encode_ids(out: &mut Vec<u8>, name: &str, ids: &[ObjectId]) {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -221,7 +221,6 @@ fn encode_command(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
