@@ -6,8 +6,8 @@
 //! knows no clock and no thread; both come in as arguments.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Which limit was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -194,6 +194,14 @@ struct Account {
     peak: AtomicU64,
     /// How many more spends succeed; `u64::MAX` means no end. Tests inject failures here.
     spends_left: AtomicU64,
+    reclaimers: Mutex<Vec<Weak<dyn Reclaim>>>,
+}
+
+/// Holds memory that can be had again, and gives it back when others need it.
+pub trait Reclaim: fmt::Debug + Send + Sync {
+    /// Lets go of about `bytes` of a budget; whether anything went. It may take locks
+    /// that are never held by who calls [`Budget::reserve`].
+    fn reclaim(&self, bytes: u64) -> bool;
 }
 
 impl Budget {
@@ -210,12 +218,27 @@ impl Budget {
             used: AtomicU64::new(0),
             peak: AtomicU64::new(0),
             spends_left: AtomicU64::new(spends),
+            reclaimers: Mutex::new(Vec::new()),
         }))
     }
 
-    /// Sets `bytes` aside until the reservation is dropped.
+    /// Asks `who` for memory whenever it runs short, for as long as that lives.
+    pub fn on_shortage(&self, who: Weak<dyn Reclaim>) {
+        let mut reclaimers = self.0.reclaimers.lock().unwrap_or_else(PoisonError::into_inner);
+        reclaimers.retain(|known| known.strong_count() > 0);
+        reclaimers.push(who);
+    }
+
+    /// Sets `bytes` aside until the reservation is dropped. When they are not free,
+    /// everyone who holds memory [for others](Self::on_shortage) is asked first.
     pub fn reserve(&self, bytes: u64) -> Result<Reservation, LimitExceeded> {
         self.spend(bytes)?;
+        Ok(Reservation { budget: self.clone(), bytes })
+    }
+
+    /// The same of free memory only: for whoever holds a lock that a [`Reclaim`] takes.
+    pub fn reserve_free(&self, bytes: u64) -> Result<Reservation, LimitExceeded> {
+        self.spend_free(bytes)?;
         Ok(Reservation { budget: self.clone(), bytes })
     }
 
@@ -240,6 +263,28 @@ impl Budget {
     }
 
     fn spend(&self, bytes: u64) -> Result<(), LimitExceeded> {
+        loop {
+            match self.spend_free(bytes) {
+                Ok(()) => return Ok(()),
+                Err(refused) if bytes > refused.allowed || !self.reclaim(bytes) => {
+                    return Err(refused);
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Asks whoever holds memory for others for `bytes` of it; whether anything went.
+    fn reclaim(&self, bytes: u64) -> bool {
+        // Not asked under the lock: giving back may take long.
+        let reclaimers: Vec<_> = {
+            let known = self.0.reclaimers.lock().unwrap_or_else(PoisonError::into_inner);
+            known.iter().filter_map(Weak::upgrade).collect()
+        };
+        reclaimers.iter().any(|who| who.reclaim(bytes))
+    }
+
+    fn spend_free(&self, bytes: u64) -> Result<(), LimitExceeded> {
         let account = &*self.0;
         let failed = |seen| LimitExceeded { which: Which::Memory, allowed: account.limit, seen };
         if account.spends_left.load(Ordering::Relaxed) != u64::MAX {
@@ -377,6 +422,33 @@ mod tests {
         let budget = Budget::new(u64::MAX);
         let _held = budget.reserve(u64::MAX).unwrap();
         assert!(budget.reserve(1).is_err());
+    }
+
+    #[test]
+    fn who_holds_memory_for_others_is_asked_until_it_has_none() {
+        #[derive(Debug)]
+        struct Cache(Mutex<Vec<Reservation>>);
+        impl Reclaim for Cache {
+            fn reclaim(&self, _bytes: u64) -> bool {
+                self.0.lock().is_ok_and(|mut held| held.pop().is_some())
+            }
+        }
+        let budget = Budget::new(100);
+        let held = (0..9).map(|_| budget.reserve(10).unwrap()).collect();
+        let cache = Arc::new(Cache(Mutex::new(held)));
+        let weak = Arc::downgrade(&cache);
+        budget.on_shortage(weak);
+        assert!(budget.reserve_free(11).is_err());
+        let mut paid = budget.reserve(35).unwrap();
+        assert_eq!(budget.used_bytes(), 95);
+        // What could never be had takes nothing from anyone.
+        assert!(budget.reserve(101).is_err());
+        assert_eq!(budget.used_bytes(), 95);
+        paid.grow(60).unwrap();
+        assert_eq!(budget.used_bytes(), 95);
+        assert_eq!(paid.grow(6).unwrap_err().seen, 101);
+        drop(cache);
+        assert!(paid.grow(6).is_err());
     }
 
     #[test]

@@ -5,9 +5,11 @@
 //! so recency is what counts.
 
 use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 
+use crate::limits::Reclaim;
 use crate::object::Kind;
 
 /// A pack's number and an offset in it.
@@ -62,6 +64,12 @@ impl BaseCache {
         let any = !(self.young.is_empty() && self.old.is_empty());
         *self = Self::new(self.generation_bytes * 2);
         any
+    }
+}
+
+impl Reclaim for Mutex<BaseCache> {
+    fn reclaim(&self, _bytes: u64) -> bool {
+        self.lock().unwrap_or_else(PoisonError::into_inner).clear()
     }
 }
 

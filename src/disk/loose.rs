@@ -14,11 +14,12 @@ use bytes::Bytes;
 use super::files::list;
 use super::map::map;
 use super::peek::peek;
-use crate::limits::{Budget, LimitExceeded, Limits, Reservation};
+use crate::limits::{Budget, Limits, Reservation};
 use crate::object::Kind;
 use crate::oid::{ObjectFormat, ObjectId};
 use crate::pack::inflate::inflate_exact;
-use crate::store::{Header, IdPrefix, Object, StoreError, held};
+use crate::store::held::held;
+use crate::store::{Header, IdPrefix, Object, StoreError};
 
 /// The loose objects of one object folder.
 #[derive(Debug)]
@@ -77,13 +78,12 @@ impl LooseStore {
         Ok(Some(header))
     }
 
-    /// The object; `None` when there is no such file. `reserve` pays for its bytes.
+    /// The object; `None` when there is no such file.
     pub(super) fn read(
         &self,
         id: &ObjectId,
         limits: &Limits,
         budget: &Budget,
-        reserve: &dyn Fn(usize) -> Result<Reservation, LimitExceeded>,
     ) -> Result<Option<Object>, StoreError> {
         let Some(file) = map(&self.path_of(id))? else { return Ok(None) };
         let (header, header_len) = self.read_header(id, &file, budget)?;
@@ -91,7 +91,7 @@ impl LooseStore {
         let damaged = |what| StoreError::Corrupt { id: *id, what };
         let len = usize::try_from(header.size).ok().and_then(|size| size.checked_add(header_len));
         let len = len.ok_or(damaged("its size is no size of memory"))?;
-        let paid = reserve(len)?;
+        let paid = budget.reserve(len as u64)?;
         let mut bytes = Vec::new();
         let used = inflate_exact(&file, len, &mut bytes)
             .map_err(|_| damaged("its file does not inflate to the size it declares"))?;
@@ -185,7 +185,7 @@ mod tests {
 
     fn read(store: &LooseStore, id: &ObjectId) -> Result<Option<Object>, StoreError> {
         let budget = Budget::new(1 << 20);
-        store.read(id, &Limits::default(), &budget, &|len| budget.reserve(len as u64))
+        store.read(id, &Limits::default(), &budget)
     }
 
     #[test]

@@ -26,18 +26,19 @@ pub use local::Local;
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bstr::BString;
 use bytes::Bytes;
 
-use crate::limits::{Budget, LimitExceeded, Limits, Reservation};
+use crate::limits::{Budget, Limits};
 use crate::object::{Kind, TagRef};
 use crate::oid::{ObjectFormat, ObjectId};
 use crate::pack::delta::DeltaSizes;
 use crate::pack::entry::EntryForm;
+use crate::store::unpack::{Chain, Link};
 use crate::store::{
-    Chain, Header, IdPrefix, Link, Object, Objects, PackedAs, PackedEntry, Ref, Refs, StoreError,
+    Header, IdPrefix, Object, Objects, PackedAs, PackedEntry, Ref, Refs, StoreError,
 };
 use base_cache::BaseCache;
 use loose::LooseStore;
@@ -75,7 +76,7 @@ struct Shared {
     /// Of each object folder, the repository's own first.
     loose: Vec<LooseStore>,
     refs: RefFiles,
-    bases: Mutex<BaseCache>,
+    bases: Arc<Mutex<BaseCache>>,
 }
 
 impl Repository {
@@ -95,6 +96,9 @@ impl Repository {
         let loose = folders.into_iter().map(|dir| LooseStore::new(dir, format)).collect();
         let refs = RefFiles::new(layout.clone(), format, limits);
         let cache_bytes = (budget.limit_bytes() / 4).min(MAX_CACHE_BYTES);
+        let bases = Arc::new(Mutex::new(BaseCache::new(cache_bytes)));
+        let weak: Weak<Mutex<BaseCache>> = Arc::downgrade(&bases);
+        budget.on_shortage(weak);
         Ok(Self(Arc::new(Shared {
             layout,
             format,
@@ -103,7 +107,7 @@ impl Repository {
             packs,
             loose,
             refs,
-            bases: Mutex::new(BaseCache::new(cache_bytes)),
+            bases,
         })))
     }
 
@@ -178,7 +182,7 @@ impl Repository {
                 self.bases().insert((pack.number, entry.offset), kind, bytes.clone());
             }
         };
-        let mut reserve = |len| self.reserve(len);
+        let mut reserve = |len: usize| shared.budget.reserve(len as u64);
         let bytes = Chain { links, base }.unpack(id, &shared.limits, &mut reserve, &mut made)?;
         Ok(Object { kind, bytes })
     }
@@ -247,13 +251,6 @@ impl Repository {
         Ok(None)
     }
 
-    fn reserve(&self, len: usize) -> Result<Reservation, LimitExceeded> {
-        let budget = &self.0.budget;
-        budget.reserve(len as u64).or_else(|refused| {
-            if self.bases().clear() { budget.reserve(len as u64) } else { Err(refused) }
-        })
-    }
-
     fn bases(&self) -> MutexGuard<'_, BaseCache> {
         self.0.bases.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -278,7 +275,7 @@ impl Objects for Repository {
         }
         let packed = |pack: &Pack, offset| self.read_packed(id, pack, offset);
         let Shared { limits, budget, .. } = &*self.0;
-        let loose = |store: &LooseStore| store.read(id, limits, budget, &|len| self.reserve(len));
+        let loose = |store: &LooseStore| store.read(id, limits, budget);
         match self.look(id, packed, loose)? {
             Some(object) => Ok(Some(object)),
             // Whoever misses an object wants to know of a pack that could not be used.

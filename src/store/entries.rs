@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, RandomState};
 use hashbrown::HashTable;
 
 use super::raw_cache::Slot;
-use super::segments::{Place, Reserve};
+use super::segments::Place;
 use crate::limits::{LimitExceeded, Reservation, Which};
 use crate::object::Kind;
 use crate::oid::{ObjectFormat, ObjectId};
@@ -95,11 +95,11 @@ impl Entries {
         self.ids.chunks_exact(self.format.raw_len())
     }
 
-    /// Pays for room for `more` entries.
+    /// Pays for room for `more` entries by calling `reserve`.
     pub(super) fn reserve(
         &mut self,
         more: usize,
-        reserve: Reserve<'_>,
+        reserve: impl FnOnce(u64) -> Result<Reservation, LimitExceeded>,
     ) -> Result<(), LimitExceeded> {
         let wanted = self.entries.len().saturating_add(more);
         let roomy = wanted <= self.entries.capacity() && wanted <= self.table.capacity();
@@ -180,7 +180,7 @@ mod tests {
         let budget = Budget::new(1 << 30);
         let mut entries = Entries::new(ObjectFormat::Sha1);
         for i in 0..50_000 {
-            entries.reserve(1, &mut |n| budget.reserve(n)).unwrap();
+            entries.reserve(1, |n| budget.reserve(n)).unwrap();
             assert_eq!(entries.push(&colliding(i), entry(u64::from(i))), i);
         }
         for i in 0..50_000 {
@@ -201,7 +201,7 @@ mod tests {
         let budget = Budget::new(8_000);
         let mut entries = Entries::new(ObjectFormat::Sha256);
         let mut pushed = 0;
-        while entries.reserve(1, &mut |n| budget.reserve(n)).is_ok() {
+        while entries.reserve(1, |n| budget.reserve(n)).is_ok() {
             let id = ObjectId::from_raw(&[pushed; 32]).unwrap();
             entries.push(&id, entry(0));
             pushed += 1;

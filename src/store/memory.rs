@@ -11,16 +11,16 @@
 //! objects and does not parse packs; [`MemoryStaging`] is where a pack's entries wait.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bytes::Bytes;
 
 use super::entries::{Entries, Entry, Form};
-use super::raw_cache::{RawCache, paid_bytes, raw_copy};
+use super::raw_cache::{Owner, RawCache, paid_bytes, raw_copy};
 use super::staging::MemoryStaging;
 use super::unpack::{Chain, Link};
 use super::{Header, IdPrefix, Object, Objects, PackedAs, PackedEntry, StoreError, room};
-use crate::limits::{Budget, LimitExceeded, Limits, Reservation, Which, check};
+use crate::limits::{Budget, LimitExceeded, Limits, Reclaim, Which, check};
 use crate::object::{Kind, hash_object};
 use crate::oid::{ObjectFormat, ObjectId};
 
@@ -41,11 +41,13 @@ use crate::oid::{ObjectFormat, ObjectId};
 #[derive(Clone)]
 pub struct MemoryStore(Arc<Shared>);
 
+#[derive(Debug)]
 struct Shared {
     format: ObjectFormat,
     budget: Budget,
     limits: Limits,
-    /// Held for table look-ups and moves, never while bytes are inflated or copied.
+    /// Held for table look-ups and moves, never while bytes are inflated or copied, nor
+    /// while the budget is asked for anything but free memory.
     inner: Mutex<Inner>,
 }
 
@@ -57,6 +59,7 @@ pub(super) struct Inner {
     pub(super) raw: RawCache,
     pinned: Vec<Bytes>,
     pinned_bytes: u64,
+    stagings: u32,
     raw_hits: u64,
     inflates: u64,
 }
@@ -92,20 +95,26 @@ impl MemoryStore {
             raw: RawCache::new(),
             pinned: Vec::new(),
             pinned_bytes: 0,
+            stagings: 0,
             raw_hits: 0,
             inflates: 0,
         };
-        Self(Arc::new(Shared {
+        let shared = Arc::new(Shared {
             format,
             budget: budget.clone(),
             limits: limits.clone(),
             inner: Mutex::new(inner),
-        }))
+        });
+        let weak: Weak<Shared> = Arc::downgrade(&shared);
+        budget.on_shortage(weak);
+        Self(shared)
     }
 
     /// A place for the entries of one pack, invisible until it is committed.
     pub fn stage(&self) -> MemoryStaging {
-        MemoryStaging::new(self.clone())
+        let mut inner = self.lock();
+        inner.stagings = inner.stagings.checked_add(1).unwrap_or(1);
+        MemoryStaging::new(self.clone(), inner.stagings)
     }
 
     /// Keeps an object that did not come in a pack; its id. It stays until the store is
@@ -121,10 +130,10 @@ impl MemoryStore {
         if self.lock().entries.find(&id).is_some() {
             return Ok(id);
         }
-        let bytes = raw_copy(content, self.reserve(paid_bytes(content.len()))?);
+        let bytes = raw_copy(content, self.0.budget.reserve(paid_bytes(content.len()))?);
         let mut inner = self.lock();
         if inner.entries.find(&id).is_none() {
-            inner.make_room(&self.0.budget, 1, &mut |_| false)?;
+            inner.make_room(&self.0.budget, 1)?;
             let form = Form::Pinned(inner.pinned.len() as u32);
             let size = content.len() as u64;
             inner.entries.push(&id, Entry { kind, form, size, raw: Default::default() });
@@ -150,16 +159,11 @@ impl MemoryStore {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
-        // A panic elsewhere leaves no half-done change here: pushes cannot fail.
-        self.0.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     pub(super) fn budget(&self) -> &Budget {
         &self.0.budget
-    }
-
-    fn reserve(&self, bytes: u64) -> Result<Reservation, LimitExceeded> {
-        room::reserve(&self.0.budget, bytes, &mut |bytes| self.lock().raw.evict(bytes))
     }
 
     fn check_format(&self, id: &ObjectId) -> Result<(), StoreError> {
@@ -173,7 +177,7 @@ impl MemoryStore {
     /// Inflates what `chain` describes and keeps a raw copy.
     fn read_cold(&self, id: &ObjectId, entry: u32, chain: Chain) -> Result<Bytes, StoreError> {
         let limits = &self.0.limits;
-        let mut reserve = |bytes| self.reserve(paid_bytes(bytes));
+        let mut reserve = |bytes| self.0.budget.reserve(paid_bytes(bytes));
         let bytes = chain.unpack(id, limits, &mut reserve, &mut |_, _| {})?;
         let mut inner = self.lock();
         inner.inflates += 1;
@@ -241,24 +245,17 @@ impl Objects for MemoryStore {
 }
 
 impl Inner {
-    /// Pays for table room for `more` entries; evicts raw copies here first, then those
-    /// that `evict_more` can.
-    pub(super) fn make_room(
-        &mut self,
-        budget: &Budget,
-        more: usize,
-        evict_more: &mut dyn FnMut(u64) -> bool,
-    ) -> Result<(), LimitExceeded> {
+    /// Pays for table room for `more` entries, if need be by evicting raw copies.
+    pub(super) fn make_room(&mut self, budget: &Budget, more: usize) -> Result<(), LimitExceeded> {
         let Self { entries, raw, .. } = self;
-        let mut evict = |bytes| raw.evict(bytes) || evict_more(bytes);
-        entries.reserve(more, &mut |bytes| room::reserve(budget, bytes, &mut evict))
+        entries.reserve(more, |bytes| room::reserve(budget, bytes, &mut |bytes| raw.evict(bytes)))
     }
 
     /// The raw bytes of an entry, if there is a copy.
     fn warm(&mut self, index: u32, entry: &Entry) -> Option<Bytes> {
         match entry.form {
             Form::Pinned(at) => self.pinned.get(at as usize).cloned(),
-            Form::Packed { .. } => self.raw.hit(entry.kind, entry.raw, index),
+            Form::Packed { .. } => self.raw.hit(entry.kind, entry.raw, Owner::entry(index)),
         }
     }
 
@@ -282,18 +279,31 @@ impl Inner {
     }
 
     /// Makes `bytes`, which are paid for already, the raw copy of an entry.
-    pub(super) fn keep_copy(&mut self, budget: &Budget, index: u32, bytes: &Bytes) {
-        let Some(entry) = self.entries.entry_mut(index) else { return };
-        if self.raw.peek(entry.kind, entry.raw, index).is_some() {
+    fn keep_copy(&mut self, budget: &Budget, index: u32, bytes: &Bytes) {
+        let Self { entries, raw, .. } = self;
+        let Some(entry) = entries.entry_mut(index) else { return };
+        let (kind, owner) = (entry.kind, Owner::entry(index));
+        let held = raw.peek(kind, entry.raw, owner).is_some();
+        if held || !room::fits_as_copy(budget, bytes.len() as u64) {
             return;
         }
-        if !room::fits_as_copy(budget, bytes.len() as u64) {
-            return;
-        }
-        if let Some(slot) = self.raw.insert(entry.kind, index, bytes.clone()) {
+        if let Some(slot) = raw.insert(kind, owner, bytes.clone()) {
             entry.raw = slot;
         }
-        while room::over_share(budget, 0) && self.raw.evict(1) {}
+        while room::over_share(budget, 0) && raw.evict(1) {}
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // A panic elsewhere leaves no half-done change here: pushes cannot fail.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Reclaim for Shared {
+    fn reclaim(&self, bytes: u64) -> bool {
+        self.lock().raw.evict(bytes)
     }
 }
 

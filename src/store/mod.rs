@@ -7,14 +7,14 @@
 #[doc(hidden)]
 pub mod conformance;
 mod entries;
-mod held;
+pub(crate) mod held;
 mod memory;
 mod prefix;
 mod raw_cache;
 mod room;
 mod segments;
 mod staging;
-mod unpack;
+pub(crate) mod unpack;
 
 use std::fmt;
 
@@ -27,11 +27,9 @@ use crate::object::Kind;
 use crate::oid::{Collision, ObjectFormat, ObjectId};
 use crate::pack;
 
-pub(crate) use held::held;
 pub use memory::{MemoryStore, StoreStats};
 pub use prefix::IdPrefix;
 pub use staging::MemoryStaging;
-pub(crate) use unpack::{Chain, Link};
 
 /// Kind and size of an object, without its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,7 +19,21 @@ use crate::object::Kind;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Slot(u32);
 
-/// The copies of one store, or of one staging.
+/// Whose copy it is: an entry of the store, or an object of one of its stagings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Owner {
+    /// 0 for the store itself.
+    pub(super) staging: u32,
+    pub(super) index: u32,
+}
+
+impl Owner {
+    pub(super) fn entry(index: u32) -> Self {
+        Self { staging: 0, index }
+    }
+}
+
+/// The copies of one store and of its stagings.
 #[derive(Debug)]
 pub(super) struct RawCache {
     blobs: Pool,
@@ -39,32 +53,45 @@ impl RawCache {
         self.blobs.bytes + self.others.bytes
     }
 
-    /// The copy that `entry` has in `slot`, marked as read.
-    pub(super) fn hit(&mut self, kind: Kind, slot: Slot, entry: u32) -> Option<Bytes> {
+    /// The copy that `owner` has in `slot`, marked as read.
+    pub(super) fn hit(&mut self, kind: Kind, slot: Slot, owner: Owner) -> Option<Bytes> {
         let copy = self.pool(kind).copies.get_mut(slot.0 as usize)?.as_mut()?;
-        if copy.entry != entry {
+        if copy.owner != owner {
             return None;
         }
         copy.read = true;
         Some(copy.bytes.clone())
     }
 
-    /// The copy that `entry` has in `slot`, for a look that is no read.
-    pub(super) fn peek(&self, kind: Kind, slot: Slot, entry: u32) -> Option<&Bytes> {
+    /// The copy that `owner` has in `slot`, for a look that is no read.
+    pub(super) fn peek(&self, kind: Kind, slot: Slot, owner: Owner) -> Option<&Bytes> {
         let pool = if kind == Kind::Blob { &self.blobs } else { &self.others };
         let copy = pool.copies.get(slot.0 as usize)?.as_ref()?;
-        (copy.entry == entry).then_some(&copy.bytes)
+        (copy.owner == owner).then_some(&copy.bytes)
     }
 
-    /// Keeps a copy for `entry`; where it went.
-    pub(super) fn insert(&mut self, kind: Kind, entry: u32, bytes: Bytes) -> Option<Slot> {
-        self.pool(kind).insert(Kept { bytes, entry, read: false })
+    /// Keeps a copy for `owner`; where it went.
+    pub(super) fn insert(&mut self, kind: Kind, owner: Owner, bytes: Bytes) -> Option<Slot> {
+        self.pool(kind).insert(Kept { bytes, owner, read: false })
     }
 
-    /// Takes the copy that `entry` has in `slot` out, to keep it elsewhere.
-    pub(super) fn take(&mut self, kind: Kind, slot: Slot, entry: u32) -> Option<Bytes> {
-        self.peek(kind, slot, entry)?;
-        self.pool(kind).remove(slot.0 as usize)
+    /// Gives the copy that `from` has in `slot` to `to`; whether there is one.
+    pub(super) fn hand_over(&mut self, kind: Kind, slot: Slot, from: Owner, to: Owner) -> bool {
+        let copies = &mut self.pool(kind).copies;
+        match copies.get_mut(slot.0 as usize) {
+            Some(Some(copy)) if copy.owner == from => {
+                copy.owner = to;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Lets go of the copy that `owner` has in `slot`.
+    pub(super) fn remove(&mut self, kind: Kind, slot: Slot, owner: Owner) {
+        if self.peek(kind, slot, owner).is_some() {
+            self.pool(kind).remove(slot.0 as usize);
+        }
     }
 
     /// Lets go of copies of at least `bytes` together, if there are as many; whether
@@ -117,7 +144,7 @@ struct Pool {
 #[derive(Debug)]
 struct Kept {
     bytes: Bytes,
-    entry: u32,
+    owner: Owner,
     read: bool,
 }
 
@@ -196,7 +223,7 @@ mod tests {
         for _ in 0..rounds {
             hits = 0;
             for entry in 0..objects {
-                if cache.hit(Kind::Blob, slots[entry as usize], entry).is_some() {
+                if cache.hit(Kind::Blob, slots[entry as usize], Owner::entry(entry)).is_some() {
                     hits += 1;
                     continue;
                 }
@@ -207,7 +234,8 @@ mod tests {
                     }
                 };
                 let copy = raw_copy(&[1; 1_000], paid);
-                slots[entry as usize] = cache.insert(Kind::Blob, entry, copy).unwrap();
+                slots[entry as usize] =
+                    cache.insert(Kind::Blob, Owner::entry(entry), copy).unwrap();
             }
         }
         hits
@@ -233,27 +261,48 @@ mod tests {
                 assert!(cache.evict(1));
             }
             let copy = raw_copy(&[0; 10], budget.reserve(paid_bytes(10)).unwrap());
-            cache.insert(Kind::Blob, entry, copy).unwrap()
+            cache.insert(Kind::Blob, Owner::entry(entry), copy).unwrap()
         };
         let old: Vec<Slot> = (0..100).map(|entry| put(&mut cache, entry)).collect();
         for (entry, &slot) in old.iter().enumerate() {
-            assert!(cache.hit(Kind::Blob, slot, entry as u32).is_some());
+            assert!(cache.hit(Kind::Blob, slot, Owner::entry(entry as u32)).is_some());
         }
         let mut new = vec![None; 80];
         for _ in 0..20 {
             for entry in 0..80 {
                 let slot = new[entry as usize];
-                if slot.is_none_or(|slot| cache.hit(Kind::Blob, slot, 1_000 + entry).is_none()) {
+                if slot.is_none_or(|slot| {
+                    cache.hit(Kind::Blob, slot, Owner::entry(1_000 + entry)).is_none()
+                }) {
                     new[entry as usize] = Some(put(&mut cache, 1_000 + entry));
                 }
             }
         }
         let held = (0..80)
             .filter(|&entry| {
-                cache.peek(Kind::Blob, new[entry as usize].unwrap(), 1_000 + entry).is_some()
+                cache
+                    .peek(Kind::Blob, new[entry as usize].unwrap(), Owner::entry(1_000 + entry))
+                    .is_some()
             })
             .count();
         assert!(held > 70, "{held} of 80");
+    }
+
+    #[test]
+    fn a_copy_is_its_owners_and_nobody_elses() {
+        let budget = Budget::new(1 << 20);
+        let mut cache = RawCache::new();
+        let copy = raw_copy(b"x", budget.reserve(paid_bytes(1)).unwrap());
+        let staged = Owner { staging: 3, index: 7 };
+        let slot = cache.insert(Kind::Blob, staged, copy).unwrap();
+        assert!(cache.hit(Kind::Blob, slot, Owner::entry(7)).is_none());
+        assert!(!cache.hand_over(Kind::Blob, slot, Owner::entry(7), Owner::entry(8)));
+        cache.remove(Kind::Blob, slot, Owner::entry(7));
+        assert!(cache.hand_over(Kind::Blob, slot, staged, Owner::entry(8)));
+        assert!(cache.hit(Kind::Blob, slot, staged).is_none());
+        assert!(cache.hit(Kind::Blob, slot, Owner::entry(8)).is_some());
+        cache.remove(Kind::Blob, slot, Owner::entry(8));
+        assert_eq!(budget.used_bytes(), 0);
     }
 
     #[test]
@@ -262,14 +311,14 @@ mod tests {
         let mut cache = RawCache::new();
         let put = |cache: &mut RawCache, kind, entry| {
             let copy = raw_copy(b"x", budget.reserve(paid_bytes(1)).unwrap());
-            cache.insert(kind, entry, copy).unwrap()
+            cache.insert(kind, Owner::entry(entry), copy).unwrap()
         };
         let tree = put(&mut cache, Kind::Tree, 0);
         for entry in 1..50 {
             put(&mut cache, Kind::Blob, entry);
         }
         assert!(cache.evict(49 * paid_bytes(1)));
-        assert!(cache.peek(Kind::Tree, tree, 0).is_some());
+        assert!(cache.peek(Kind::Tree, tree, Owner::entry(0)).is_some());
         assert_eq!((cache.bytes(), cache.evictions), (1, 49));
         assert!(cache.evict(1));
         assert!(!cache.evict(1));

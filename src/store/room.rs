@@ -1,8 +1,10 @@
-//! How a memory store asks its budget for room: evict raw copies, then ask again.
+//! How much of a budget a memory store takes for raw copies, and how it pays while it
+//! holds the lock that evicting takes.
 
 use crate::limits::{Budget, LimitExceeded, Reservation};
 
-/// `bytes` that must be had: everything `evict` can give goes before this is refused.
+/// `bytes` that must be had by someone whom the budget cannot ask to evict: everything
+/// that `evict` can give goes before this is refused.
 ///
 /// `evict` lets go of about as many bytes as it is asked for and says whether it let go
 /// of any.
@@ -12,7 +14,7 @@ pub(super) fn reserve(
     evict: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Reservation, LimitExceeded> {
     loop {
-        match budget.reserve(bytes) {
+        match budget.reserve_free(bytes) {
             Ok(paid) => return Ok(paid),
             Err(refused) if !evict(bytes) => return Err(refused),
             Err(_) => {}
@@ -35,7 +37,7 @@ pub(super) fn reserve_copy(
             return None;
         }
     }
-    budget.reserve(bytes).ok()
+    budget.reserve_free(bytes).ok()
 }
 
 /// Whether `more` bytes would take the part of the budget that raw copies leave alone.

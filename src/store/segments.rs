@@ -8,10 +8,7 @@
 use bytes::Bytes;
 
 use super::held::held;
-use crate::limits::{LimitExceeded, Reservation, Which};
-
-/// How memory is asked for: may evict before it refuses.
-pub(super) type Reserve<'a> = &'a mut dyn FnMut(u64) -> Result<Reservation, LimitExceeded>;
+use crate::limits::{Budget, LimitExceeded, Reservation, Which};
 
 /// Which bytes of which segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,18 +58,14 @@ impl SegmentWriter {
     }
 
     /// Adds to the stream under way; without one, nothing happens.
-    pub(super) fn append(
-        &mut self,
-        piece: &[u8],
-        reserve: Reserve<'_>,
-    ) -> Result<(), LimitExceeded> {
+    pub(super) fn append(&mut self, piece: &[u8], budget: &Budget) -> Result<(), LimitExceeded> {
         let Some(mut place) = self.current else { return Ok(()) };
         let len = (place.len as usize)
             .checked_add(piece.len())
             .and_then(|len| u32::try_from(len).ok())
             .ok_or(TOO_LONG)?;
         if place.len as usize + piece.len() > self.room(&place) {
-            place = self.relocate(place, len as usize, reserve)?;
+            place = self.relocate(place, len as usize, budget)?;
         }
         if let Some(segment) = self.segments.get_mut(place.segment as usize) {
             segment.bytes.extend_from_slice(piece);
@@ -104,7 +97,7 @@ impl SegmentWriter {
 
     /// Frees segments of which no place in `live` has a part, and moves the places of
     /// those that are mostly dead. When memory is short, some stay where they are.
-    pub(super) fn compact(&mut self, live: &mut [Place], reserve: Reserve<'_>) {
+    pub(super) fn compact(&mut self, live: &mut [Place], budget: &Budget) {
         let mut live_bytes = vec![0_usize; self.segments.len()];
         for place in live.iter() {
             if let Some(sum) = live_bytes.get_mut(place.segment as usize) {
@@ -124,7 +117,7 @@ impl SegmentWriter {
             let Some(Some(from)) = old.get(index) else { continue };
             let (start, end) = place.range();
             self.begin();
-            match self.append(from.bytes.get(start..end).unwrap_or_default(), reserve) {
+            match self.append(from.bytes.get(start..end).unwrap_or_default(), budget) {
                 Ok(()) => *place = self.end(),
                 Err(_) => {
                     // Back into its slot: this place and the later ones stay valid.
@@ -151,17 +144,17 @@ impl SegmentWriter {
         &mut self,
         place: Place,
         len: usize,
-        reserve: Reserve<'_>,
+        budget: &Budget,
     ) -> Result<Place, LimitExceeded> {
         let own = place.segment != NO_SEGMENT && self.open != Some(place.segment);
         if own && let Some(segment) = self.segments.get_mut(place.segment as usize) {
-            segment.grow(len.max(segment.bytes.capacity().saturating_mul(2)), reserve)?;
+            segment.grow(len.max(segment.bytes.capacity().saturating_mul(2)), budget)?;
             return Ok(place);
         }
         let alone = len > LARGE_STREAM_BYTES;
         let capacity = if alone { len.max(2 * LARGE_STREAM_BYTES) } else { self.next_size() };
         let index = u32::try_from(self.segments.len()).map_err(|_| TOO_LONG)?;
-        let paid = reserve(capacity as u64 + SEGMENT_OVERHEAD_BYTES)?;
+        let paid = budget.reserve(capacity as u64 + SEGMENT_OVERHEAD_BYTES)?;
         let mut bytes = Vec::with_capacity(capacity);
         bytes.extend_from_slice(self.slice(&place));
         if let Some(segment) = self.segments.get_mut(place.segment as usize) {
@@ -206,9 +199,9 @@ impl Segment {
         Self { bytes: Vec::new(), paid: None }
     }
 
-    fn grow(&mut self, capacity: usize, reserve: Reserve<'_>) -> Result<(), LimitExceeded> {
+    fn grow(&mut self, capacity: usize, budget: &Budget) -> Result<(), LimitExceeded> {
         // Old and new exist together while the bytes move.
-        let paid = reserve(capacity as u64 + SEGMENT_OVERHEAD_BYTES)?;
+        let paid = budget.reserve(capacity as u64 + SEGMENT_OVERHEAD_BYTES)?;
         self.bytes.reserve_exact(capacity - self.bytes.len());
         self.paid = Some(paid);
         Ok(())
@@ -242,7 +235,6 @@ const TOO_LONG: LimitExceeded = LimitExceeded {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::limits::Budget;
     use proptest::prelude::*;
 
     fn fill(len: usize, seed: usize) -> Vec<u8> {
@@ -252,7 +244,7 @@ mod tests {
     fn write(writer: &mut SegmentWriter, stream: &[u8], piece: usize, budget: &Budget) -> Place {
         writer.begin();
         for piece in stream.chunks(piece) {
-            writer.append(piece, &mut |n| budget.reserve(n)).unwrap();
+            writer.append(piece, budget).unwrap();
         }
         writer.end()
     }
@@ -279,7 +271,7 @@ mod tests {
             let live: Vec<usize> =
                 (0..data.len()).filter(|&i| kept & (1 << i) != 0).collect();
             let mut moved: Vec<Place> = live.iter().map(|&i| places[i]).collect();
-            writer.compact(&mut moved, &mut |n| budget.reserve(n));
+            writer.compact(&mut moved, &budget);
             let total: usize = live.iter().map(|&i| data[i].len()).sum();
             let segments: Vec<Bytes> = writer.freeze().collect();
             let overhead = SEGMENT_OVERHEAD_BYTES * segments.len() as u64;
@@ -315,7 +307,7 @@ mod tests {
             }
             let before = budget.used_bytes();
             let short = Budget::failing_after(1 << 30, spends);
-            writer.compact(&mut live, &mut |n| short.reserve(n));
+            writer.compact(&mut live, &short);
             for (place, data) in live.iter().zip(data.iter().step_by(5)) {
                 assert_eq!(writer.slice(place), &data[..], "{spends}");
             }

@@ -10,8 +10,8 @@
 use bytes::Bytes;
 
 use super::entries::{Entries, Entry, Form};
-use super::memory::MemoryStore;
-use super::raw_cache::{RawCache, paid_bytes, raw_copy};
+use super::memory::{Inner, MemoryStore};
+use super::raw_cache::{Owner, paid_bytes, raw_copy};
 use super::segments::{Place, SegmentWriter};
 use super::{Committed, Objects, Staging, StoreError, room};
 use crate::limits::{LimitExceeded, Reservation, Which};
@@ -23,6 +23,8 @@ use crate::pack::{BaseLink, EntryStore, ResolvedEntry};
 #[derive(Debug)]
 pub struct MemoryStaging {
     store: MemoryStore,
+    /// Which of the store's stagings this is.
+    number: u32,
     writer: SegmentWriter,
     /// By number in the pack.
     arrived: Vec<Arrived>,
@@ -31,7 +33,6 @@ pub struct MemoryStaging {
     objects: Entries,
     /// Beside `objects`; paid for with `arrived`, which is never shorter.
     bases: Vec<Option<Base>>,
-    raw: RawCache,
     /// An object whose delta base is neither here nor in the store.
     baseless: Option<ObjectId>,
 }
@@ -52,16 +53,16 @@ enum Base {
 }
 
 impl MemoryStaging {
-    pub(super) fn new(store: MemoryStore) -> Self {
+    pub(super) fn new(store: MemoryStore, number: u32) -> Self {
         let objects = Entries::new(store.format());
         Self {
             store,
+            number,
             writer: SegmentWriter::default(),
             arrived: Vec::new(),
             arrived_paid: None,
             objects,
             bases: Vec::new(),
-            raw: RawCache::new(),
             baseless: None,
         }
     }
@@ -88,6 +89,25 @@ impl MemoryStaging {
         }
     }
 
+    fn owner(&self, object: u32) -> Owner {
+        Owner { staging: self.number, index: object }
+    }
+
+    /// Keeps a raw copy while memory allows: the base of deltas to come, and what makes
+    /// the first search warm.
+    fn keep_copy(&mut self, object: u32, kind: Kind, content: &[u8]) {
+        let budget = self.store.budget();
+        let mut evict = |bytes| self.store.lock().raw.evict(bytes);
+        let Some(paid) = room::reserve_copy(budget, paid_bytes(content.len()), &mut evict) else {
+            return;
+        };
+        let copy = raw_copy(content, paid);
+        let slot = self.store.lock().raw.insert(kind, self.owner(object), copy);
+        if let (Some(slot), Some(entry)) = (slot, self.objects.entry_mut(object)) {
+            entry.raw = slot;
+        }
+    }
+
     /// Pays for one more entry in `arrived` and `bases`.
     fn reserve_arrival(&mut self) -> Result<(), LimitExceeded> {
         if self.arrived.len() < self.arrived.capacity() {
@@ -95,7 +115,7 @@ impl MemoryStaging {
         }
         let capacity = self.arrived.len().saturating_mul(2).max(MIN_ARRIVALS);
         let per_entry = size_of::<Arrived>() + size_of::<Option<Base>>();
-        let paid = reserve(&self.store, &mut self.raw, (capacity * per_entry) as u64)?;
+        let paid = self.store.budget().reserve((capacity * per_entry) as u64)?;
         self.arrived.reserve_exact(capacity - self.arrived.len());
         self.bases.reserve_exact(capacity - self.bases.len());
         self.arrived_paid = Some(paid);
@@ -115,9 +135,8 @@ impl MemoryStaging {
             }
         }
         drop(inner);
-        let Self { writer, raw, store, .. } = self;
         let mut places: Vec<Place> = live.iter().map(|&(_, place)| place).collect();
-        writer.compact(&mut places, &mut |bytes| reserve(store, raw, bytes));
+        self.writer.compact(&mut places, self.store.budget());
         for (&(index, _), &moved) in live.iter().zip(&places) {
             if let Some(Entry { form: Form::Packed { place, .. }, .. }) =
                 self.objects.entry_mut(index)
@@ -137,8 +156,7 @@ impl EntryStore for MemoryStaging {
     }
 
     fn append(&mut self, stream: &[u8]) -> Result<(), LimitExceeded> {
-        let Self { writer, raw, store, .. } = self;
-        writer.append(stream, &mut |bytes| reserve(store, raw, bytes))
+        self.writer.append(stream, self.store.budget())
     }
 
     fn end(&mut self) -> Result<(), LimitExceeded> {
@@ -162,13 +180,13 @@ impl EntryStore for MemoryStaging {
                 if base.is_some_and(|base| base.is_none()) {
                     self.baseless.get_or_insert(entry.id);
                 }
-                let Self { objects, raw, store, .. } = self;
-                objects.reserve(1, &mut |bytes| reserve(store, raw, bytes))?;
+                self.objects.reserve(1, |bytes| self.store.budget().reserve(bytes))?;
                 let ResolvedEntry { kind, inflated_size, .. } = entry;
                 let form = Form::Packed { place, inflated_size, base: None };
                 let size = entry.content.len() as u64;
-                let object =
-                    objects.push(&entry.id, Entry { kind, form, size, raw: Default::default() });
+                let object = self
+                    .objects
+                    .push(&entry.id, Entry { kind, form, size, raw: Default::default() });
                 self.bases.push(base.flatten());
                 self.keep_copy(object, kind, entry.content);
                 object
@@ -183,27 +201,12 @@ impl EntryStore for MemoryStaging {
     fn content(&self, entry: u32) -> Option<Bytes> {
         let object = self.arrived.get(entry as usize)?.object?;
         let Entry { kind, raw, .. } = *self.objects.entry(object)?;
-        self.raw.peek(kind, raw, object).cloned()
+        self.store.lock().raw.peek(kind, raw, self.owner(object)).cloned()
     }
 
     fn external(&self, id: &ObjectId) -> Option<(Kind, Bytes)> {
         let object = self.store.read(id).ok()??;
         Some((object.kind, object.bytes))
-    }
-}
-
-impl MemoryStaging {
-    fn keep_copy(&mut self, object: u32, kind: Kind, content: &[u8]) {
-        let Self { objects, raw, store, .. } = self;
-        let mut evict = |bytes| evict(store, raw, bytes);
-        let Some(paid) = room::reserve_copy(store.budget(), paid_bytes(content.len()), &mut evict)
-        else {
-            return;
-        };
-        let slot = raw.insert(kind, object, raw_copy(content, paid));
-        if let (Some(slot), Some(entry)) = (slot, objects.entry_mut(object)) {
-            entry.raw = slot;
-        }
     }
 }
 
@@ -214,23 +217,23 @@ impl Staging for MemoryStaging {
         }
         let new = self.drop_duplicates();
         let count = self.objects.len();
-        let ids_paid = reserve(&self.store, &mut self.raw, (count * size_of::<ObjectId>()) as u64)?;
+        let ids_paid = self.store.budget().reserve((count * size_of::<ObjectId>()) as u64)?;
         let ids: Vec<ObjectId> = (0..count as u32).map(|index| self.objects.id(index)).collect();
         // Where each object is in the store: paid for as a part of `arrived`.
         let mut handles: Vec<u32> = Vec::with_capacity(count);
 
-        let mut inner = self.store.lock();
+        let mut guard = self.store.lock();
+        let inner = &mut *guard;
         let too_many = LimitExceeded {
             which: Which::PackObjects,
             allowed: u64::from(u32::MAX),
             seen: u64::from(u32::MAX) + 1,
         };
         let first_segment = u32::try_from(inner.segments.len()).map_err(|_| too_many)?;
-        let own = &mut self.raw;
-        inner.make_room(self.store.budget(), new, &mut |bytes| own.evict(bytes))?;
+        inner.make_room(self.store.budget(), new)?;
         // From here on nothing fails.
         if new > 0 {
-            inner.segments.extend(self.writer.freeze());
+            inner.segments.extend(std::mem::take(&mut self.writer).freeze());
         }
         let (mut new_objects, mut bytes) = (0, 0);
         for (index, id) in (0_u32..).zip(&ids) {
@@ -249,13 +252,37 @@ impl Staging for MemoryStaging {
                 }
             };
             handles.push(handle);
-            if let Some(copy) = self.raw.take(staged.kind, staged.raw, index) {
-                inner.keep_copy(self.store.budget(), handle, &copy);
-            }
+            inner.adopt_copy(handle, &staged, self.owner(index));
         }
         inner.packed_bytes += bytes;
-        drop(inner);
+        drop(guard);
         Ok(Committed { ids, new_objects, bytes, _paid: ids_paid })
+    }
+}
+
+impl Drop for MemoryStaging {
+    /// Lets go of the raw copies that the store did not adopt.
+    fn drop(&mut self) {
+        let mut inner = self.store.lock();
+        for index in 0..self.objects.len() as u32 {
+            if let Some(staged) = self.objects.entry(index) {
+                inner.raw.remove(staged.kind, staged.raw, self.owner(index));
+            }
+        }
+    }
+}
+
+impl Inner {
+    /// Makes a staged object's raw copy that of the entry it became, which may have one.
+    fn adopt_copy(&mut self, handle: u32, staged: &Entry, from: Owner) {
+        let Self { entries, raw, .. } = self;
+        let Some(entry) = entries.entry_mut(handle) else { return };
+        let to = Owner::entry(handle);
+        let packed = matches!(entry.form, Form::Packed { .. });
+        let lacks_one = packed && raw.peek(entry.kind, entry.raw, to).is_none();
+        if lacks_one && raw.hand_over(staged.kind, staged.raw, from, to) {
+            entry.raw = staged.raw;
+        }
     }
 }
 
@@ -275,25 +302,6 @@ impl Entry {
             *base = new_base;
         }
         self
-    }
-}
-
-fn reserve(
-    store: &MemoryStore,
-    own: &mut RawCache,
-    bytes: u64,
-) -> Result<Reservation, LimitExceeded> {
-    room::reserve(store.budget(), bytes, &mut |bytes| evict(store, own, bytes))
-}
-
-/// Evicts raw copies of the store or of this staging, wherever there are more.
-fn evict(store: &MemoryStore, own: &mut RawCache, bytes: u64) -> bool {
-    let mut inner = store.lock();
-    if own.bytes() > inner.raw.bytes() {
-        drop(inner);
-        own.evict(bytes)
-    } else {
-        inner.raw.evict(bytes) || own.evict(bytes)
     }
 }
 
@@ -505,6 +513,28 @@ mod tests {
             failures += 1;
         }
         assert!(failures > 5, "{failures}");
+    }
+
+    #[test]
+    fn raw_copies_make_room_for_whoever_shares_the_budget() {
+        let budget = Budget::new(1 << 20);
+        let store = store_of(&budget);
+        let mut committed = store.stage();
+        add(&mut committed, 0, &[b'c'; 300_000], None).unwrap();
+        committed.commit().unwrap();
+        let mut staging = store.stage();
+        add(&mut staging, 0, &[b's'; 300_000], None).unwrap();
+        assert!(staging.content(0).is_some());
+        // What a pack engine needs for a large object, both kinds of copy must go.
+        let paid = budget.reserve(900_000).unwrap();
+        assert_eq!(staging.content(0), None);
+        assert_eq!(store.stats().raw_bytes, 0);
+        drop(paid);
+        staging.commit().unwrap();
+        for byte in [b'c', b's'] {
+            let content = vec![byte; 300_000];
+            assert_eq!(store.read(&blob_id(&content)).unwrap().unwrap().bytes, content);
+        }
     }
 
     #[test]
