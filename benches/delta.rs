@@ -11,7 +11,7 @@ use gitsip::pack::delta::{Delta, DeltaEncoder};
 fn main() {
     let measured = std::env::args().any(|arg| arg == "--bench");
     let json = std::env::args().any(|arg| arg == "--json");
-    let (rounds, repeats) = if measured { (9, 40) } else { (1, 1) };
+    let (rounds, repeats) = if measured { (101, 4) } else { (1, 1) };
     // What an instruction copies on average: git's deltas of trees copy some 100 bytes
     // between ids, those of text some hundreds, those of large binaries kilobytes.
     for (name, copy, insert) in
