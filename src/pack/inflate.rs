@@ -131,7 +131,7 @@ impl Inflater {
         let window = self.len + Self::STEP_BYTES;
         let window = usize::try_from(self.declared).map_or(window, |declared| declared.min(window));
         if self.scratch.len() < window {
-            let len = window.max(2 * self.scratch.len()).max(Self::STEP_BYTES);
+            let len = window.max(self.scratch.len().saturating_mul(2)).max(Self::STEP_BYTES);
             self.held.resize(len as u64)?;
             self.scratch.reserve_exact(len - self.scratch.len());
             self.scratch.resize(len, 0);

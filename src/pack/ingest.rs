@@ -9,8 +9,10 @@
 use bytes::Bytes;
 
 use super::PackError;
+use super::buffers::Buffer;
 use super::entry::{EntryForm, EntryHeader};
-use super::resolve::{Buffer, Caps, Pace, Resolver, Standing, prove};
+use super::resolve::{Pace, Resolver};
+use super::rules::{Rules, Standing};
 use super::stream::{Event, PackParser};
 use super::tree::{Base, DeltaTree};
 use crate::limits::{Budget, Interrupt, LimitExceeded, Limits};
@@ -115,7 +117,7 @@ pub struct Ingest<S> {
     tree: DeltaTree,
     store: S,
     format: ObjectFormat,
-    caps: Caps,
+    rules: Rules,
     budget: Budget,
     /// The header of the entry under way.
     header: Option<EntryHeader>,
@@ -134,7 +136,7 @@ impl<S: EntryStore> Ingest<S> {
             tree: DeltaTree::new(format, budget),
             store,
             format,
-            caps: Caps::new(limits),
+            rules: Rules::new(limits),
             budget: budget.clone(),
             header: None,
             result: Buffer::new(budget),
@@ -180,13 +182,13 @@ impl<S: EntryStore> Ingest<S> {
             format: self.format,
             tree: &mut self.tree,
             store: &mut self.store,
-            caps: &self.caps,
-            received: self.stats.received_bytes,
+            rules: &self.rules,
             stats: &mut self.stats,
             budget: &self.budget,
             interrupt,
         }
         .run()?;
+        self.stats.resolved_bytes = self.rules.resolved_bytes();
         match self.tree.unresolved() {
             Some(error) => Err(error),
             None => Ok((self.store, self.stats)),
@@ -216,7 +218,7 @@ impl<S: EntryStore> Ingest<S> {
 
     fn begin(&mut self, offset: u64, header: EntryHeader) -> Result<(), PackError> {
         if let EntryForm::Whole(_) = header.form {
-            self.count_resolved(header.inflated_size)?;
+            self.rules.admit(header.inflated_size, self.parser.offset())?;
         }
         self.header = Some(header);
         self.tree.push(offset, header.inflated_size)?;
@@ -253,7 +255,8 @@ impl<S: EntryStore> Ingest<S> {
     fn whole(&mut self, entry: u32, kind: Kind, size: u64) -> Result<(), PackError> {
         let content = self.parser.inflated();
         let id = self.hash(entry, kind, content)?;
-        self.tree.resolve(entry, kind, &id, Base::None, 0, size)?;
+        let standing = Standing { depth: 0, chain_bytes: size };
+        self.tree.resolve(entry, kind, &id, Base::None, standing)?;
         let inflated_size = size;
         self.store.resolved(ResolvedEntry {
             entry,
@@ -278,19 +281,16 @@ impl<S: EntryStore> Ingest<S> {
         let record = self.tree.record(base);
         let above = Standing { depth: record.depth, chain_bytes: record.chain_bytes };
         let offset = self.tree.record(entry).offset;
-        let proven = prove(self.parser.inflated(), bytes.len(), above, &self.caps, offset)?;
+        let proven = self.rules.prove(self.parser.inflated(), bytes.len(), above, offset)?;
         let len = proven.delta.result_len();
-        let Standing { depth, chain_bytes } = proven.standing;
-        let resolved = self.stats.resolved_bytes.saturating_add(len as u64);
-        self.caps.check_resolved(resolved, self.parser.offset())?;
-        self.stats.resolved_bytes = resolved;
+        self.rules.admit(len as u64, self.parser.offset())?;
         self.result.prepare(len)?;
         self.result.bytes.clear();
         proven.delta.apply(bytes, &mut self.result.bytes);
-        let id = self.hash(entry, kind, &self.result.bytes)?;
-        self.tree.resolve(entry, kind, &id, Base::Entry(base), depth, chain_bytes)?;
-        self.stats.deltas_on_arrival += 1;
         let content = &self.result.bytes;
+        let id = self.hash(entry, kind, content)?;
+        self.tree.resolve(entry, kind, &id, Base::Entry(base), proven.standing)?;
+        self.stats.deltas_on_arrival += 1;
         let base = Some(BaseLink::Entry(base));
         self.store.resolved(ResolvedEntry { entry, kind, id, base, inflated_size, content })?;
         Ok(())
@@ -301,13 +301,6 @@ impl<S: EntryStore> Ingest<S> {
             offset: self.tree.record(entry).offset,
             collision,
         })
-    }
-
-    fn count_resolved(&mut self, more: u64) -> Result<(), PackError> {
-        let resolved = self.stats.resolved_bytes.saturating_add(more);
-        self.caps.check_resolved(resolved, self.parser.offset())?;
-        self.stats.resolved_bytes = resolved;
-        Ok(())
     }
 }
 

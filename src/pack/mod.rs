@@ -3,12 +3,14 @@
 //!
 //! Nothing here does I/O and nothing sizes an allocation by a declared number.
 
+mod buffers;
 pub mod delta;
 pub mod entry;
 pub mod index;
 pub mod inflate;
 mod ingest;
 mod resolve;
+mod rules;
 pub mod stream;
 mod table;
 mod tree;

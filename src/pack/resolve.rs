@@ -1,8 +1,11 @@
 //! Resolving deltas: one task, and the scheduler that runs it over a stack.
 //!
-//! A task ([`Task`]) is one child of a base, and through it the siblings that follow: who
-//! takes it puts the siblings back first, so that another thread could take them. What
-//! it works with ([`Work`]) belongs to one thread.
+//! A [`Task`] is one child of a base, and through it the siblings that follow: who takes
+//! it puts the siblings back first, so that another thread could take them. A [`Worker`]
+//! makes the child; it sees the record, the stream, the base and the rules, none of which
+//! it changes, and keeps what it works with to itself. Only the scheduler touches the
+//! tree and the store.
+//!
 //! The scheduler goes depth first: a child is inflated only when it is taken, siblings
 //! share one immutable base, and the last of them frees it before its own children are
 //! gone down into, so a chain needs two buffers however long it is. No recursion.
@@ -11,146 +14,21 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::delta::{Delta, DeltaSizes};
+use super::PackError;
+use super::buffers::{Buffer, Pool};
 use super::inflate::ExactInflater;
 use super::ingest::{BaseLink, EntryStore, IngestStats, ResolvedEntry};
+use super::rules::{Rules, Standing};
 use super::table::Table;
 use super::tree::{Base, DeltaTree, Record};
-use super::{DeltaError, PackError};
-use crate::limits::{
-    Budget, Interrupt, Interrupted, LimitExceeded, Limits, Reservation, Which, check,
-};
+use crate::limits::{Budget, Interrupt, Interrupted, LimitExceeded, Which};
 use crate::object::{Kind, hash_object};
-use crate::oid::ObjectFormat;
+use crate::oid::{ObjectFormat, ObjectId};
 
-/// Where an object stands in its chain.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Standing {
-    pub(super) depth: u32,
-    pub(super) chain_bytes: u64,
-}
-
-/// The caps on what a pack may resolve to.
-#[derive(Debug)]
-pub(super) struct Caps {
-    max_object_bytes: u64,
-    max_delta_depth: u32,
-    max_chain_bytes: u64,
-    max_resolved_bytes: u64,
-    max_resolved_ratio: u64,
-    resolved_allowance_bytes: u64,
-}
-
-impl Caps {
-    pub(super) fn new(limits: &Limits) -> Self {
-        Self {
-            max_object_bytes: limits.max_object_bytes,
-            max_delta_depth: limits.max_delta_depth,
-            max_chain_bytes: limits.max_chain_bytes,
-            max_resolved_bytes: limits.max_resolved_bytes,
-            max_resolved_ratio: limits.max_resolved_ratio,
-            resolved_allowance_bytes: limits.resolved_allowance_bytes,
-        }
-    }
-
-    /// Whether `resolved` bytes may come of a pack of which `received` bytes are here.
-    pub(super) fn check_resolved(&self, resolved: u64, received: u64) -> Result<(), LimitExceeded> {
-        let by_ratio = self
-            .max_resolved_ratio
-            .saturating_mul(received)
-            .saturating_add(self.resolved_allowance_bytes);
-        check(Which::ResolvedBytes, self.max_resolved_bytes.min(by_ratio), resolved)
-    }
-
-    /// Where a delta stands that makes `len` bytes from a base that stands at `base`.
-    fn below(&self, base: Standing, len: u64) -> Result<Standing, LimitExceeded> {
-        check(Which::ObjectBytes, self.max_object_bytes, len)?;
-        let depth = base.depth.saturating_add(1);
-        check(Which::DeltaDepth, u64::from(self.max_delta_depth), u64::from(depth))?;
-        let chain_bytes = base.chain_bytes.saturating_add(len);
-        check(Which::ChainBytes, self.max_chain_bytes, chain_bytes)?;
-        Ok(Standing { depth, chain_bytes })
-    }
-}
-
-/// A delta that fits its base and every cap, before a byte of its result exists.
-pub(super) struct Proven<'d> {
-    pub(super) delta: Delta<'d>,
-    pub(super) standing: Standing,
-}
-
-/// Proves `delta` against a base. Caps are held against what it declares before its
-/// instructions are read, the rest against what they make.
-pub(super) fn prove<'d>(
-    delta: &'d [u8],
-    base_len: usize,
-    base: Standing,
-    caps: &Caps,
-    offset: u64,
-) -> Result<Proven<'d>, PackError> {
-    let damaged = |error: DeltaError| PackError::BadDelta { offset, error };
-    let sizes = DeltaSizes::parse(delta).map_err(damaged)?;
-    let standing = caps.below(base, sizes.result)?;
-    let delta = Delta::parse(delta, base_len).map_err(damaged)?;
-    Ok(Proven { delta, standing })
-}
-
-/// Bytes whose capacity is reserved.
-pub(super) struct Buffer {
-    pub(super) bytes: Vec<u8>,
-    held: Reservation,
-}
-
-impl Buffer {
-    pub(super) fn new(budget: &Budget) -> Self {
-        Self { bytes: Vec::new(), held: budget.empty() }
-    }
-
-    /// Makes the capacity at least `len`, or gives most of it back when that is far less.
-    /// What was in it may be gone.
-    pub(super) fn prepare(&mut self, len: usize) -> Result<(), LimitExceeded> {
-        let capacity = self.bytes.capacity();
-        let oversized = capacity > KEEP_BYTES && len < capacity / 4;
-        if capacity < len || oversized {
-            self.bytes = Vec::new();
-            self.held.resize(0)?;
-            self.held.resize(len as u64)?;
-            self.bytes.reserve_exact(len);
-        }
-        Ok(())
-    }
-}
-
-/// Hands out buffers and takes them back, keeping two.
-struct Pool {
-    free: Vec<Buffer>,
-    budget: Budget,
-    live_bytes: u64,
-    peak_live_bytes: u64,
-}
-
-impl Pool {
-    fn new(budget: &Budget) -> Self {
-        Self { free: Vec::new(), budget: budget.clone(), live_bytes: 0, peak_live_bytes: 0 }
-    }
-
-    fn take(&mut self, len: usize) -> Result<Buffer, LimitExceeded> {
-        let mut buffer = self.free.pop().unwrap_or_else(|| Buffer::new(&self.budget));
-        let before = buffer.bytes.capacity() as u64;
-        buffer.prepare(len)?;
-        self.live_bytes = self.live_bytes - before + buffer.bytes.capacity() as u64;
-        self.peak_live_bytes = self.peak_live_bytes.max(self.live_bytes);
-        Ok(buffer)
-    }
-
-    fn recycle(&mut self, bytes: BaseBytes) {
-        let BaseBytes::Made(buffer) = bytes else { return };
-        if self.free.len() < 2 {
-            self.free.push(buffer);
-        } else {
-            self.live_bytes -= buffer.bytes.capacity() as u64;
-        }
-    }
+/// One child of a base, and through it the siblings that follow.
+struct Task {
+    base: Arc<SharedBase>,
+    child: u32,
 }
 
 /// An object that others are made from: immutable, shared by them, freed by the last.
@@ -178,10 +56,88 @@ impl BaseBytes {
     }
 }
 
-/// One child of a base, and through it the siblings that follow.
-struct Task {
-    base: Arc<SharedBase>,
-    child: u32,
+/// What every worker sees and none changes, except for the count within the rules.
+struct Shared<'a> {
+    format: ObjectFormat,
+    rules: &'a Rules,
+    received: u64,
+}
+
+/// What a worker made of a delta.
+struct Made {
+    content: Buffer,
+    standing: Standing,
+    /// Of an object that has none yet.
+    id: Option<ObjectId>,
+}
+
+/// What one thread of work keeps: a decoder, room for a delta, a few buffers.
+struct Worker {
+    inflater: ExactInflater,
+    delta: Buffer,
+    pool: Pool,
+    pace: Pace,
+    inflated_bytes: u64,
+}
+
+impl Worker {
+    fn new(budget: &Budget) -> Self {
+        Self {
+            inflater: ExactInflater::default(),
+            delta: Buffer::new(budget),
+            pool: Pool::new(budget),
+            pace: Pace::default(),
+            inflated_bytes: 0,
+        }
+    }
+
+    /// The task: inflates a delta's stream, proves it, applies it, and hashes what came
+    /// of it unless that was done before (`again`).
+    fn make(
+        &mut self,
+        record: &Record,
+        stream: &[u8],
+        base: &SharedBase,
+        again: bool,
+        shared: &Shared<'_>,
+    ) -> Result<Made, PackError> {
+        let Record { offset, inflated_size, .. } = *record;
+        self.delta.prepare(in_memory(inflated_size)?)?;
+        inflate(&mut self.inflater, stream, &mut self.delta.bytes, record)?;
+        self.inflated_bytes += inflated_size;
+
+        let from = base.bytes.as_slice();
+        let proven = shared.rules.prove(&self.delta.bytes, from.len(), base.standing, offset)?;
+        let len = proven.delta.result_len();
+        if !again {
+            shared.rules.admit(len as u64, shared.received)?;
+        }
+        let mut content = self.pool.take(len)?;
+        content.bytes.clear();
+        proven.delta.apply(from, &mut content.bytes);
+        let id = match again {
+            true => None,
+            false => Some(
+                hash_object(shared.format, base.kind, &content.bytes)
+                    .map_err(|collision| PackError::Collision { offset, collision })?,
+            ),
+        };
+        Ok(Made { content, standing: proven.standing, id })
+    }
+
+    /// The content of a whole object whose stream was proven on arrival.
+    fn inflate_whole(&mut self, record: &Record, stream: &[u8]) -> Result<Buffer, PackError> {
+        let mut content = self.pool.take(in_memory(record.inflated_size)?)?;
+        inflate(&mut self.inflater, stream, &mut content.bytes, record)?;
+        self.inflated_bytes += record.inflated_size;
+        Ok(content)
+    }
+
+    fn recycle(&mut self, bytes: BaseBytes) {
+        if let BaseBytes::Made(buffer) = bytes {
+            self.pool.give(buffer);
+        }
+    }
 }
 
 /// The final phase: everything that arrival could not resolve.
@@ -189,8 +145,7 @@ pub(super) struct Resolver<'a, S> {
     pub(super) format: ObjectFormat,
     pub(super) tree: &'a mut DeltaTree,
     pub(super) store: &'a mut S,
-    pub(super) caps: &'a Caps,
-    pub(super) received: u64,
+    pub(super) rules: &'a Rules,
     pub(super) stats: &'a mut IngestStats,
     pub(super) budget: &'a Budget,
     pub(super) interrupt: &'a dyn Interrupt,
@@ -199,22 +154,22 @@ pub(super) struct Resolver<'a, S> {
 impl<S: EntryStore> Resolver<'_, S> {
     /// Resolves every delta whose base is in the pack or held by the store.
     pub(super) fn run(mut self) -> Result<(), PackError> {
-        let mut work = Work {
-            inflater: ExactInflater::default(),
-            delta: Buffer::new(self.budget),
-            pool: Pool::new(self.budget),
-            stack: Table::new(self.budget),
-            pace: Pace::default(),
-        };
+        let mut worker = Worker::new(self.budget);
+        let mut stack = Table::new(self.budget);
         let roots = self.roots()?;
         self.tree.put_heaviest_last()?;
         for &root in roots.iter() {
-            self.resolve_below(root, &mut work)?;
+            if let Some(task) = self.below_entry(root, &mut worker)? {
+                self.descend(task, &mut stack, &mut worker)?;
+            }
         }
         for group in 0..self.tree.groups() {
-            self.resolve_thin(group, &mut work)?;
+            if let Some(task) = self.below_outside(group) {
+                self.descend(task, &mut stack, &mut worker)?;
+            }
         }
-        self.stats.peak_live_bytes = work.pool.peak_live_bytes;
+        self.stats.inflated_bytes += worker.inflated_bytes;
+        self.stats.peak_live_bytes = worker.pool.peak_live_bytes();
         Ok(())
     }
 
@@ -247,153 +202,112 @@ impl<S: EntryStore> Resolver<'_, S> {
         None
     }
 
-    fn resolve_below(&mut self, root: u32, work: &mut Work) -> Result<(), PackError> {
+    /// The work below `root`, where there is still some.
+    fn below_entry(&mut self, root: u32, worker: &mut Worker) -> Result<Option<Task>, PackError> {
         let mut root = root;
         self.tree.take_rebuild(root);
         let bytes = loop {
             if let Some(bytes) = self.store.content(root) {
                 break BaseBytes::Stored(bytes);
             }
-            let record = *self.tree.record(root);
+            let record = self.tree.record(root);
             let Base::Entry(base) = record.base else {
-                break BaseBytes::Made(self.inflate_whole(root, work)?);
+                break BaseBytes::Made(worker.inflate_whole(record, self.store.stream(root))?);
             };
             // Evicted since the way was marked: begin further up.
             self.tree.mark_rebuild(root);
             root = base;
             self.tree.take_rebuild(root);
         };
-        let record = *self.tree.record(root);
+        let record = self.tree.record(root);
         let (Some(kind), Some(child)) = (record.kind, self.tree.first_needed_child(root)) else {
-            return Ok(());
+            worker.recycle(bytes);
+            return Ok(None);
         };
         let standing = Standing { depth: record.depth, chain_bytes: record.chain_bytes };
         let base = Arc::new(SharedBase { bytes, kind, standing, base: Base::Entry(root) });
-        self.descend(Task { base, child }, work)
+        worker.pace.did(record.inflated_size, self.interrupt)?;
+        Ok(Some(Task { base, child }))
     }
 
-    fn resolve_thin(&mut self, group: u32, work: &mut Work) -> Result<(), PackError> {
-        let Some(id) = self.tree.group_waits_for(group) else { return Ok(()) };
-        let Some((kind, bytes)) = self.store.external(&id) else { return Ok(()) };
-        let Some(child) = self.tree.take_group(group) else { return Ok(()) };
+    /// The work that waits for an object which the store has from elsewhere.
+    fn below_outside(&mut self, group: u32) -> Option<Task> {
+        let id = self.tree.group_waits_for(group)?;
+        let (kind, bytes) = self.store.external(&id)?;
+        let child = self.tree.take_group(group)?;
         let standing = Standing { depth: 0, chain_bytes: bytes.len() as u64 };
         let bytes = BaseBytes::Stored(bytes);
         let base = Arc::new(SharedBase { bytes, kind, standing, base: Base::Waiting(group) });
-        self.descend(Task { base, child }, work)
-    }
-
-    fn inflate_whole(&mut self, entry: u32, work: &mut Work) -> Result<Buffer, PackError> {
-        let record = *self.tree.record(entry);
-        let size = in_memory(record.inflated_size)?;
-        let mut buffer = work.pool.take(size)?;
-        let stream = self.store.stream(entry);
-        inflate(&mut work.inflater, stream, &mut buffer.bytes, &record)?;
-        self.stats.inflated_bytes += record.inflated_size;
-        work.pace.did(record.inflated_size, self.interrupt)?;
-        Ok(buffer)
+        Some(Task { base, child })
     }
 
     /// Runs `task` and everything below it.
-    fn descend(&mut self, task: Task, work: &mut Work) -> Result<(), PackError> {
-        work.stack.push(task)?;
-        while let Some(Task { base, child }) = work.stack.pop() {
+    fn descend(
+        &mut self,
+        task: Task,
+        stack: &mut Table<Task>,
+        worker: &mut Worker,
+    ) -> Result<(), PackError> {
+        stack.push(task)?;
+        while let Some(Task { base, child }) = stack.pop() {
             if let Some(sibling) = self.tree.next_needed_sibling(child) {
-                work.stack.push(Task { base: base.clone(), child: sibling })?;
+                stack.push(Task { base: base.clone(), child: sibling })?;
             }
             let kind = base.kind;
-            let (bytes, standing) = self.take(child, &base, work)?;
+            let (bytes, standing) = self.take(child, &base, worker)?;
             // The last child's base is free before anything is made from the child.
             if let Some(base) = Arc::into_inner(base) {
-                work.pool.recycle(base.bytes);
+                worker.recycle(base.bytes);
             }
             match self.tree.first_needed_child(child) {
                 Some(grandchild) => {
                     let base = Base::Entry(child);
                     let base = Arc::new(SharedBase { bytes, kind, standing, base });
-                    work.stack.push(Task { base, child: grandchild })?;
+                    stack.push(Task { base, child: grandchild })?;
                 }
-                None => work.pool.recycle(bytes),
+                None => worker.recycle(bytes),
             }
         }
         Ok(())
     }
 
-    /// The content of `child`, made from its base; handed to the store unless that was
-    /// done on arrival.
+    /// Has `child` made and handed to the store, unless that was done on arrival.
     fn take(
         &mut self,
         child: u32,
         base: &SharedBase,
-        work: &mut Work,
+        worker: &mut Worker,
     ) -> Result<(BaseBytes, Standing), PackError> {
         let again = self.tree.take_rebuild(child);
-        let record = *self.tree.record(child);
+        let record = self.tree.record(child);
         if again && let Some(bytes) = self.store.content(child) {
-            let Record { depth, chain_bytes, .. } = record;
+            let Record { depth, chain_bytes, .. } = *record;
             return Ok((BaseBytes::Stored(bytes), Standing { depth, chain_bytes }));
         }
-        let size = in_memory(record.inflated_size)?;
-        work.delta.prepare(size)?;
-        let stream = self.store.stream(child);
-        inflate(&mut work.inflater, stream, &mut work.delta.bytes, &record)?;
-        self.stats.inflated_bytes += record.inflated_size;
-
-        let from = base.bytes.as_slice();
-        let proven = prove(&work.delta.bytes, from.len(), base.standing, self.caps, record.offset)?;
-        let len = proven.delta.result_len();
-        if !again {
-            let resolved = self.stats.resolved_bytes.saturating_add(len as u64);
-            self.caps.check_resolved(resolved, self.received)?;
-            self.stats.resolved_bytes = resolved;
+        let inflated_size = record.inflated_size;
+        let shared =
+            Shared { format: self.format, rules: self.rules, received: self.stats.received_bytes };
+        let made = worker.make(record, self.store.stream(child), base, again, &shared)?;
+        let content = &made.content.bytes;
+        if let Some(id) = made.id {
+            self.tree.resolve(child, base.kind, &id, base.base, made.standing)?;
+            self.stats.deltas_deferred += 1;
+            let kind = base.kind;
+            let base = self.link(base.base);
+            let entry = ResolvedEntry { entry: child, kind, id, base, inflated_size, content };
+            self.store.resolved(entry)?;
         }
-        let mut made = work.pool.take(len)?;
-        made.bytes.clear();
-        proven.delta.apply(from, &mut made.bytes);
-        let standing = proven.standing;
-        if !again {
-            self.hand_over(child, base, standing, &made.bytes)?;
-        }
-        work.pace.did(record.inflated_size + len as u64, self.interrupt)?;
-        Ok((BaseBytes::Made(made), standing))
+        worker.pace.did(inflated_size + content.len() as u64, self.interrupt)?;
+        Ok((BaseBytes::Made(made.content), made.standing))
     }
 
-    fn hand_over(
-        &mut self,
-        entry: u32,
-        base: &SharedBase,
-        standing: Standing,
-        content: &[u8],
-    ) -> Result<(), PackError> {
-        let record = *self.tree.record(entry);
-        let id = hash_object(self.format, base.kind, content)
-            .map_err(|collision| PackError::Collision { offset: record.offset, collision })?;
-        let Standing { depth, chain_bytes } = standing;
-        self.tree.resolve(entry, base.kind, &id, base.base, depth, chain_bytes)?;
-        let link = match base.base {
+    fn link(&self, base: Base) -> Option<BaseLink> {
+        match base {
             Base::Entry(base) => Some(BaseLink::Entry(base)),
             Base::Waiting(group) => Some(BaseLink::External(self.tree.group_id(group))),
             Base::None => None,
-        };
-        self.stats.deltas_deferred += 1;
-        self.store.resolved(ResolvedEntry {
-            entry,
-            kind: base.kind,
-            id,
-            base: link,
-            inflated_size: record.inflated_size,
-            content,
-        })?;
-        Ok(())
+        }
     }
-}
-
-/// What one thread of work has in hand.
-struct Work {
-    inflater: ExactInflater,
-    delta: Buffer,
-    pool: Pool,
-    stack: Table<Task>,
-    pace: Pace,
 }
 
 /// Asks the interrupt at a steady pace.
@@ -439,7 +353,5 @@ fn in_memory(size: u64) -> Result<usize, LimitExceeded> {
     })
 }
 
-/// Buffers above this are given back when far less is needed.
-const KEEP_BYTES: usize = 1 << 20;
 const CHECK_BYTES: u64 = 64 << 10;
 const CHECK_OBJECTS: u32 = 256;

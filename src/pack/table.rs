@@ -37,11 +37,11 @@ impl<T> Table<T> {
         if capacity - len >= more {
             return Ok(());
         }
-        let wanted = (2 * capacity).max(len + more).max(64);
+        let wanted = capacity.saturating_mul(2).max(len + more).max(64);
         // While the rows move, both the old place and the new one exist.
-        self.held.grow((wanted * size_of::<T>()) as u64)?;
+        self.held.grow(wanted as u64 * size_of::<T>() as u64)?;
         self.rows.reserve_exact(wanted - len);
-        self.held.resize((self.rows.capacity() * size_of::<T>()) as u64)
+        self.held.resize(self.rows.capacity() as u64 * size_of::<T>() as u64)
     }
 }
 
@@ -112,7 +112,7 @@ impl IdIndex {
             // A row is four bytes and one of control; a table is at least 7/16 full
             // after it has doubled.
             let wanted = (2 * self.rows.capacity()).max(64);
-            self.held.grow((wanted * 12) as u64)?;
+            self.held.grow(wanted as u64 * 12)?;
             self.rows.reserve(wanted - self.rows.len(), |&row| self.seed.hash_one(ids.at(row)));
             self.held.resize(self.rows.allocation_size() as u64)?;
         }

@@ -6,6 +6,7 @@
 //! decides nothing about order of work; that is `resolve`'s.
 
 use super::PackError;
+use super::rules::Standing;
 use super::table::{IdIndex, RawIds, Table};
 use crate::limits::{Budget, LimitExceeded};
 use crate::object::Kind;
@@ -167,14 +168,13 @@ impl DeltaTree {
         kind: Kind,
         id: &ObjectId,
         base: Base,
-        depth: u32,
-        chain_bytes: u64,
+        standing: Standing,
     ) -> Result<(), LimitExceeded> {
         let record = &mut self.records[entry as usize];
         record.kind = Some(kind);
         record.base = base;
-        record.depth = depth;
-        record.chain_bytes = chain_bytes;
+        record.depth = standing.depth;
+        record.chain_bytes = standing.chain_bytes;
         self.ids.set(entry, id);
         if let Some(index) = &mut self.by_id {
             index.insert(&self.ids, entry)?;
