@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use gitsip::ErrorKind;
-use gitsip::client::Conversation;
+use gitsip::client::conversation::{Context, Conversation, Outcome};
 use gitsip::client::transport::{Method, Request, Transport};
 use gitsip::transport::{HttpBody, HttpOptions, HttpTransport};
 use tokio::runtime::{Builder, Runtime};
@@ -94,6 +94,43 @@ fn every_status_is_an_answer_and_no_redirect_is_followed() {
         assert_eq!(response.header("content-length"), Some("0"), "names are in lower case");
         assert_eq!(response.url, get(address).url);
     }
+}
+
+#[test]
+fn a_conversation_is_fed_and_finished() {
+    let address = serve(|mut stream| {
+        read_head(&mut stream).unwrap();
+        stream.write_all(b"HTTP/1.1 500 No\r\ncontent-length: 11\r\n\r\nhello").unwrap();
+        stream.write_all(b" world").unwrap();
+        wait_for_close(&mut stream);
+    });
+    let (conversation, received) = converse(address);
+    received.unwrap();
+    assert_eq!(conversation.received_bytes(), 11);
+    match conversation.into_outcome() {
+        Some(Outcome::Text(text)) => assert_eq!(text, b"hello world"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_conversation_that_was_cut_is_not_finished() {
+    let address = serve(|mut stream| {
+        read_head(&mut stream).unwrap();
+        stream.write_all(b"HTTP/1.1 500 No\r\ncontent-length: 11\r\n\r\nhello").unwrap();
+    });
+    let (conversation, received) = converse(address);
+    assert_eq!(received.unwrap_err().code(), "cut");
+    assert_eq!(conversation.received_bytes(), 5);
+    assert!(conversation.into_outcome().is_none());
+}
+
+fn converse(address: SocketAddr) -> (Conversation, Result<(), gitsip::Error>) {
+    let transport = transport();
+    threads().block_on(async {
+        let response = transport.send(get(address)).await.unwrap();
+        transport.receive(response.body, Conversation::text(&Context::default())).await
+    })
 }
 
 #[test]

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use tokio::runtime::{Builder, Runtime};
 
 use super::http::{HttpBody, HttpOptions, HttpTransport};
-use super::pump::pump;
+use super::pump::{finish, pump};
 use crate::client::transport::{Method, Request, Transport};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -220,6 +220,16 @@ fn a_panic_on_the_blocking_thread_is_an_error_and_the_consumer_comes_back() {
     assert!(error.context().contains("the third chunk is too many"), "{error}");
     assert_eq!(seen, 3);
     server_saw_the_end.recv_timeout(PATIENCE).unwrap();
+}
+
+#[test]
+fn a_panic_at_the_end_is_an_error_and_the_consumer_comes_back() {
+    let (seen, outcome) =
+        threads().block_on(finish(7, |seen| panic!("{seen} is a bad number"), "host"));
+    let error = outcome.unwrap_err();
+    assert_eq!(error.code(), "panicked");
+    assert!(error.context().contains("7 is a bad number"), "{error}");
+    assert_eq!(seen, 7);
 }
 
 #[test]
