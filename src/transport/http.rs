@@ -44,8 +44,8 @@ pub struct HttpOptions {
     pub connect_timeout: Duration,
     /// Without a byte from the host, while one is waited for; then the request fails
     /// with the code `stalled`. 30 s: git servers send a keepalive every 5 s while they
-    /// prepare a pack. Time in which a slow conversation holds up the transfer does not
-    /// count.
+    /// prepare a pack. Connecting and sending the request count as waiting for the first
+    /// byte; time in which a slow conversation holds up the transfer does not count.
     pub stall_timeout: Duration,
 }
 
