@@ -14,6 +14,8 @@ use crate::store::Ref;
 
 const PLACE: &str = "the list of refs";
 const REQUEST: &str = "an ls-refs request";
+/// Room for so many refs is made at first; it doubles from there.
+const FIRST_REFS: usize = 16;
 
 /// A request for refs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -209,9 +211,26 @@ impl LsRefsResponse {
         self.bytes = self.bytes.saturating_add(line.len() as u64);
         check(Which::RefBytes, self.max_bytes, self.bytes)?;
         check(Which::Refs, self.max_refs, self.refs.len() as u64 + 1)?;
-        // The line holds all that is kept, so it bounds what is spent.
-        self.held.grow((size_of::<Ref>() + line.len()) as u64)?;
-        self.refs.push(parse_ref(line, self.format)?);
+        // The names are part of the line, so it bounds what they occupy.
+        self.held.grow(line.len() as u64)?;
+        let item = parse_ref(line, self.format)?;
+        self.make_room()?;
+        self.refs.push(item);
+        Ok(())
+    }
+
+    /// Spends what the list occupies before it grows; while it moves, there are two.
+    fn make_room(&mut self) -> Result<(), ProtocolError> {
+        let held = self.refs.capacity();
+        if self.refs.len() < held {
+            return Ok(());
+        }
+        let more = held.max(FIRST_REFS);
+        let bytes_of = |refs: usize| (refs as u64).saturating_mul(size_of::<Ref>() as u64);
+        let settled = self.held.bytes().saturating_add(bytes_of(more));
+        self.held.grow(bytes_of(held).saturating_add(bytes_of(more)))?;
+        self.refs.reserve_exact(more);
+        self.held.resize(settled)?;
         Ok(())
     }
 }
@@ -352,16 +371,34 @@ mod tests {
         let long = format!("{A} {}", "x".repeat(9_960));
         assert_eq!(limit(&packets(&[&long])), Which::RefBytes);
 
-        let budget = Budget::new(1_000);
+        let budget = Budget::new(20_000);
         let mut answer = LsRefsResponse::new(ObjectFormat::Sha1, &Limits::default(), &budget);
         answer.push(&packets(&[&line])).unwrap();
         let (refs, held) = answer.finish_reserved().unwrap();
         assert_eq!((refs.len(), budget.used_bytes()), (1, held.bytes()));
+        assert!(held.bytes() >= (refs.capacity() * size_of::<Ref>() + "HEAD".len()) as u64);
+        drop(held);
         let mut answer = LsRefsResponse::new(ObjectFormat::Sha1, &Limits::default(), &budget);
-        assert!(matches!(
-            answer.push(&packets(&[line.as_str(); 10])),
-            Err(ProtocolError::Limit(limit)) if limit.which == Which::Memory
-        ));
+        let error = answer.push(&packets(&[line.as_str(); 1_000])).unwrap_err();
+        assert!(matches!(error, ProtocolError::Limit(limit) if limit.which == Which::Memory));
+        drop(answer);
+        assert_eq!(budget.used_bytes(), 0);
+    }
+
+    #[test]
+    fn whichever_spend_fails_the_answer_fails_with_it() {
+        let input = packets(&[format!("{A} HEAD").as_str(); 40]);
+        let mut spends = 0;
+        loop {
+            let budget = Budget::failing_after(1 << 20, spends);
+            let mut answer = LsRefsResponse::new(ObjectFormat::Sha1, &Limits::default(), &budget);
+            match answer.push(&input) {
+                Ok(()) => break assert_eq!(answer.finish().unwrap().len(), 40),
+                Err(error) => assert!(matches!(error, ProtocolError::Limit(_))),
+            }
+            spends += 1;
+        }
+        assert_eq!(spends, 43, "one for each line, one whenever the list grows");
     }
 
     fn refs() -> impl Strategy<Value = Vec<Ref>> {
