@@ -4,7 +4,7 @@
 //!
 //! A bench includes it with `#[path = "../tests/support/mod.rs"] mod support;`.
 
-#![allow(dead_code, unreachable_pub, reason = "each test uses its own part of it")]
+#![allow(dead_code, unreachable_pub, unused_imports, reason = "each test uses its own part of it")]
 #![allow(clippy::unwrap_used, reason = "a helper that fails should end the test")]
 
 pub mod git;
