@@ -71,7 +71,7 @@ pub struct StoreStats {
     pub objects: u64,
     /// Bytes of their packed streams.
     pub packed_bytes: u64,
-    /// Bytes of raw copies.
+    /// Bytes of raw copies, those of stagings included.
     pub raw_bytes: u64,
     /// Bytes of the tables.
     pub table_bytes: u64,
