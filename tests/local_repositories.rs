@@ -477,20 +477,11 @@ fn mixed_repository(sandbox: &Sandbox, format: &str) -> (Repo, PathBuf) {
 
 /// Everything git can read, by id.
 fn git_objects(git: &Git) -> BTreeMap<ObjectId, (Kind, Vec<u8>)> {
-    let out = git.bytes(["cat-file", "--batch", "--batch-all-objects", "--unordered"]);
-    let mut rest = &out[..];
-    let mut objects = BTreeMap::new();
-    while !rest.is_empty() {
-        let end = rest.iter().position(|&byte| byte == b'\n').unwrap();
-        let line = std::str::from_utf8(&rest[..end]).unwrap();
-        let words: Vec<&str> = line.split(' ').collect();
-        let size: usize = words[2].parse().unwrap();
-        let content = rest[end + 1..][..size].to_vec();
-        let kind = Kind::from_name(words[1].as_bytes()).unwrap();
-        objects.insert(words[0].parse().unwrap(), (kind, content));
-        rest = &rest[end + 1 + size + 1..];
-    }
-    objects
+    let objects = git.all_objects().into_iter();
+    let typed = |(id, (kind, content)): (String, (String, Vec<u8>))| {
+        (id.parse().unwrap(), (Kind::from_name(kind.as_bytes()).unwrap(), content))
+    };
+    objects.map(typed).collect()
 }
 
 /// git's refs as lines: name, id, what a tag peels to, what a symbolic ref names.

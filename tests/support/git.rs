@@ -4,6 +4,7 @@
 //! History is made by `git fast-import`, so that thousands of files, any byte in a name,
 //! symbolic links and submodules cost one process and never touch a working tree.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -144,6 +145,23 @@ impl Git {
     pub fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> String {
         let text = String::from_utf8(self.bytes(args)).unwrap();
         text.strip_suffix('\n').unwrap_or(&text).to_owned()
+    }
+
+    /// Every object of the repository by its id: kind and content.
+    #[track_caller]
+    pub fn all_objects(&self) -> BTreeMap<String, (String, Vec<u8>)> {
+        let out = self.bytes(["cat-file", "--batch", "--batch-all-objects", "--unordered"]);
+        let mut rest = &out[..];
+        let mut objects = BTreeMap::new();
+        while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
+            let line = std::str::from_utf8(&rest[..end]).unwrap();
+            let words: Vec<&str> = line.split(' ').collect();
+            let size: usize = words[2].parse().unwrap();
+            let content = rest[end + 1..][..size].to_vec();
+            objects.insert(words[0].to_owned(), (words[1].to_owned(), content));
+            rest = &rest[end + 1 + size + 1..];
+        }
+        objects
     }
 
     /// Runs git and gives status, output and errors whatever they are.
