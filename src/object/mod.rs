@@ -6,6 +6,7 @@
 mod commit;
 mod header;
 mod ident;
+mod name;
 mod tag;
 mod tree;
 
@@ -17,10 +18,10 @@ use crate::oid::{Collision, Hasher, ObjectFormat, ObjectId};
 pub use commit::{Commit, CommitRef, Parents};
 pub use header::{HeaderRef, Headers};
 pub use ident::{IdentRef, Time};
+pub use name::{Suspicion, suspicious_name};
 pub use tag::{Tag, TagRef};
 pub use tree::{
-    EntryKind, Mode, Suspicion, Tree, TreeEntry, TreeEntryRef, TreeIter, TreeRef, compare_entries,
-    suspicious_name,
+    EntryKind, Mode, Tree, TreeEntry, TreeEntryRef, TreeIter, TreeRef, compare_entries,
 };
 
 /// The four kinds of object.
