@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::{Arg, ArgAction, Args, Parser, Subcommand};
 
 use crate::error::{Error, ErrorKind};
+use crate::view::lines::LineRange;
 
 /// Read a git repository without cloning it.
 #[derive(Debug, Parser)]
@@ -101,8 +102,8 @@ pub(super) struct Cat {
     #[arg(required = true, value_name = "PATH")]
     pub(super) paths: Vec<OsString>,
     /// Only lines A to B, counted from 1: A:B, A:, :B or A
-    #[arg(long, value_name = "A:B", value_parser = parse_lines)]
-    pub(super) lines: Option<LineSpan>,
+    #[arg(long, value_name = "A:B")]
+    pub(super) lines: Option<LineRange>,
     #[command(flatten)]
     pub(super) at: AtRef,
     #[command(flatten)]
@@ -241,14 +242,6 @@ impl Command {
     }
 }
 
-/// Lines `first` to `last`, both included, from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct LineSpan {
-    pub(super) first: u64,
-    /// The end of the file when there is none.
-    pub(super) last: Option<u64>,
-}
-
 /// What is written by habit of git or ripgrep and changes nothing here.
 fn habits() -> Vec<Arg> {
     let quiet = |id: &'static str, short: char| {
@@ -265,29 +258,6 @@ fn habits() -> Vec<Arg> {
             .overrides_with("text")
             .hide(true),
     ]
-}
-
-fn parse_lines(text: &str) -> Result<LineSpan, String> {
-    let number = |digits: &str| {
-        let number: u64 = digits.parse().map_err(|_| format!("'{digits}' is no line number"))?;
-        if number == 0 { Err("lines are counted from 1".to_owned()) } else { Ok(number) }
-    };
-    let span = match text.split_once(':') {
-        None => {
-            let only = number(text)?;
-            LineSpan { first: only, last: Some(only) }
-        }
-        Some(("", "")) => return Err("write A:B, A: or :B".to_owned()),
-        Some((first, "")) => LineSpan { first: number(first)?, last: None },
-        Some(("", last)) => LineSpan { first: 1, last: Some(number(last)?) },
-        Some((first, last)) => LineSpan { first: number(first)?, last: Some(number(last)?) },
-    };
-    match span.last {
-        Some(last) if last < span.first => {
-            Err(format!("line {last} comes before line {}", span.first))
-        }
-        _ => Ok(span),
-    }
 }
 
 fn parse_time(text: &str) -> Result<Duration, String> {
@@ -419,18 +389,6 @@ mod tests {
         assert_eq!(grep(&[".", "x", "-A5", "-C2"]).context_lines(), (2, 5));
         assert_eq!(grep(&[".", "x", "-B", "0", "-C2"]).context_lines(), (0, 2));
         assert_eq!(grep(&[".", "x"]).context_lines(), (0, 0));
-    }
-
-    #[test]
-    fn line_spans_are_from_one_and_in_order() {
-        let span = |first, last| Ok(LineSpan { first, last });
-        assert_eq!(parse_lines("3:7"), span(3, Some(7)));
-        assert_eq!(parse_lines("3:"), span(3, None));
-        assert_eq!(parse_lines(":7"), span(1, Some(7)));
-        assert_eq!(parse_lines("7"), span(7, Some(7)));
-        for bad in ["", ":", "0:1", "2:1", "a:b", "-1", "1:2:3", "99999999999999999999"] {
-            assert!(parse_lines(bad).is_err(), "{bad}");
-        }
     }
 
     #[test]

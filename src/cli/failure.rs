@@ -1,6 +1,7 @@
 //! How a command ends: its exit status, and the one line on standard error that says
 //! why and what to do.
 
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use crate::error::{Error, ErrorKind};
@@ -32,12 +33,22 @@ pub(super) fn status(kind: ErrorKind) -> u8 {
 
 /// Says `error` and gives its status.
 pub(super) fn report(error: &Error) -> u8 {
-    eprintln!("{}", line(&error.to_string()));
+    say(&error.to_string());
     status(error.kind())
 }
 
+/// Puts one line on standard error. Nobody is left to be told when that fails.
+pub(super) fn say(text: &str) {
+    say_as_it_is(&line(text));
+}
+
+/// The same for a line that is meant for a program.
+pub(super) fn say_as_it_is(line: &str) {
+    drop(writeln!(io::stderr(), "{line}"));
+}
+
 /// `text` as the one line that goes to standard error.
-pub(super) fn line(text: &str) -> String {
+fn line(text: &str) -> String {
     format!("gitsip: {}", escape_for_people(text.as_bytes()))
 }
 
@@ -63,16 +74,21 @@ pub(super) fn of_arguments(error: &clap::Error) -> ExitCode {
     }
 }
 
-/// clap's message without its heading and usage: paragraphs joined by semicolons.
+/// clap's message on one line: its paragraphs joined by semicolons, and where to read on
+/// in place of the usage.
 fn one_line(rendered: &str) -> String {
-    let paragraphs: Vec<String> = rendered
-        .trim_start_matches("error: ")
-        .split("\n\n")
-        .map(|paragraph| paragraph.lines().map(str::trim).collect::<Vec<_>>().join(" "))
-        .filter(|paragraph| !paragraph.starts_with("For more information"))
-        .map(|paragraph| paragraph.trim_start_matches("tip: ").to_owned())
-        .collect();
-    paragraphs.join("; ")
+    let mut parts: Vec<String> = Vec::new();
+    for paragraph in rendered.trim_start_matches("error: ").split("\n\n") {
+        let line = paragraph.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+        if let Some(usage) = line.strip_prefix("Usage: ") {
+            let is_name = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase());
+            let command: Vec<&str> = usage.split(' ').take_while(is_name).collect();
+            parts.push(format!("see {} --help", command.join(" ")));
+        } else if !line.starts_with("For more information") {
+            parts.push(line.trim_start_matches("tip: ").to_owned());
+        }
+    }
+    parts.join("; ")
 }
 
 #[cfg(test)]
@@ -94,8 +110,8 @@ mod tests {
             (&["grpe", "."][..], &["unrecognized subcommand 'grpe'", "'grep'"][..]),
             (&["grep", ".", "x", "--fixed-string"], &["'--fixed-string'", "'--fixed-strings'"]),
             (&["grep", ".", "x", "-C", "two"], &["'two'", "'--context <N>'"]),
-            (&["cat", "."], &["required", "<PATH>", "Usage: gitsip cat"]),
-            (&["cat", ".", "a", "--lines", "2:1"], &["line 1 comes before line 2"]),
+            (&["cat", "."], &["required", "<PATH>", "see gitsip cat --help"]),
+            (&["cat", ".", "a", "--lines", "2:1"], &["'2:1'", "--lines"]),
         ] {
             let line = refusal(words);
             assert!(!line.contains('\n'), "{line}");

@@ -4,29 +4,26 @@
 //! Everything a command knows about git is below; here are only spelling, standard
 //! output, one-line errors and exit codes. Nothing here is meant for a library's users.
 
-#![allow(dead_code, reason = "the reads that use it land next")]
-
 mod args;
+mod commands;
 mod failure;
+mod grep;
 mod output;
 mod quote;
 mod repo_arg;
+mod run;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::error::{Error, ErrorKind};
-
 /// Runs the command that the process's arguments name.
 pub fn main() -> ExitCode {
-    let command = match args::Cli::try_parse() {
-        Ok(cli) => cli.command,
-        Err(error) => return failure::of_arguments(&error),
-    };
-    let error = match repo_arg::RepoArg::parse(command.repo()) {
-        Ok(_) => Error::new(ErrorKind::Unsupported, "this build reads no repository yet"),
-        Err(error) => error,
-    };
-    ExitCode::from(failure::report(&error))
+    match args::Cli::try_parse() {
+        Ok(cli) => match run::run(cli.command) {
+            Ok(status) => ExitCode::from(status),
+            Err(error) => ExitCode::from(failure::report(&error)),
+        },
+        Err(error) => failure::of_arguments(&error),
+    }
 }

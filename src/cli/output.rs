@@ -5,6 +5,7 @@
 
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::quote::push_quoted;
 use crate::error::{Error, ErrorKind};
@@ -34,6 +35,22 @@ impl Output {
     pub(super) fn new(to: Box<dyn Write + Send>, live: bool) -> Self {
         let bytes = Vec::with_capacity(FLUSH_BYTES + FLUSH_BYTES / 4);
         Self(Arc::new(Mutex::new(Buffer { bytes, to, live, closed: false })))
+    }
+
+    /// Writes what is there and takes nothing more: for whoever ends a command early. A
+    /// write that hangs because nobody reads is not waited for.
+    pub(super) fn finish_early(&self) {
+        for _ in 0..FINISH_TRIES {
+            match self.0.try_lock() {
+                Ok(mut buffer) => {
+                    // The command has an error to report already.
+                    drop(buffer.flush());
+                    buffer.closed = true;
+                    return;
+                }
+                Err(_) => std::thread::sleep(FINISH_PAUSE),
+            }
+        }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Buffer> {
@@ -130,6 +147,9 @@ impl Names {
 
 /// How much is gathered before it is written: a pipe's capacity on Linux.
 const FLUSH_BYTES: usize = 64 << 10;
+/// How long [`Output::finish_early`] waits for the buffer, in pauses.
+const FINISH_TRIES: u32 = 50;
+const FINISH_PAUSE: Duration = Duration::from_millis(2);
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
