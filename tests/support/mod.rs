@@ -7,5 +7,7 @@
 #![allow(dead_code, unreachable_pub, unused_imports, reason = "each test uses its own part of it")]
 #![allow(clippy::unwrap_used, reason = "a helper that fails should end the test")]
 
+pub mod corpus;
 pub mod git;
 pub mod http_server;
+pub mod loaded;
