@@ -4,13 +4,10 @@
 
 mod support;
 
-use std::collections::HashMap;
-
 use bstr::{BString, ByteSlice as _};
-use bytes::Bytes;
 use gitsip::limits::NeverInterrupt;
 use gitsip::object::Kind;
-use gitsip::store::{Header, Lookup, Object, Objects, PackedEntry, StoreError};
+use gitsip::store::Lookup;
 use gitsip::view::glob::PathFilter;
 use gitsip::view::list::ls;
 use gitsip::view::path::{Peeled, peel};
@@ -244,7 +241,7 @@ fn a_tag_of_a_tag_peels_to_the_commit_and_its_tree() {
 
 #[test]
 fn the_empty_tree_is_readable_though_nobody_sent_it() {
-    let objects = Loaded { format: ObjectFormat::Sha1, objects: HashMap::new() };
+    let objects = Loaded::empty(ObjectFormat::Sha1);
     let root = ObjectFormat::Sha1.empty_tree();
     assert_eq!(walked(&objects, root, WalkOptions::default()), []);
     let listing = ls(&objects, &root, b"/", true, &Limits::default(), &NeverInterrupt).unwrap();

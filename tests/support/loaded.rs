@@ -18,6 +18,11 @@ pub struct Loaded {
 }
 
 impl Loaded {
+    /// Nothing.
+    pub fn empty(format: ObjectFormat) -> Self {
+        Self { format, objects: HashMap::new() }
+    }
+
     /// All that `repo` has now.
     pub fn new(repo: &Repo) -> Self {
         let printed = repo.git().bytes(["cat-file", "--batch", "--batch-all-objects"]);
