@@ -377,6 +377,32 @@ fn case_12_evicted_bases_are_made_again_once() {
 }
 
 #[test]
+fn case_12_bases_evicted_in_the_final_phase_are_made_again_from_further_up() {
+    const CHAIN: usize = 20;
+    let mut pack = PackBuilder::sha1();
+    let waiting = |on: usize, n: usize| delta::encode(&version(on), &version(n));
+    for (n, on) in [(100, 5), (101, 15), (102, CHAIN), (103, 15)] {
+        pack.ref_delta(blob_id(&version(on)), &waiting(on, n));
+    }
+    let mut base = pack.blob(&version(0));
+    for n in 1..=CHAIN {
+        base = pack.ofs_delta(base, &waiting(n - 1, n));
+    }
+    let pack = pack.finish();
+    // The chain is resolved on arrival. Then contents are gone before the final phase,
+    // or after its first, second, third object.
+    for evicts_after in CHAIN + 1..CHAIN + 5 {
+        let store = TestStore { evicts_after, ..TestStore::lending() };
+        let (limits, budget) = (Limits::default(), Budget::new(1 << 30));
+        let (store, stats) =
+            ingest_into(store, ObjectFormat::Sha1, &pack, 99, &limits, &budget).unwrap();
+        assert_eq!((stats.deltas_on_arrival, stats.deltas_deferred), (CHAIN as u64, 4));
+        let expected = [100, 101, 102, 103].into_iter().chain(0..=CHAIN);
+        assert_eq!(store.ids(), expected.map(|n| blob_id(&version(n))).collect::<Vec<_>>());
+    }
+}
+
+#[test]
 fn case_13_the_same_object_twice_is_accepted() {
     let mut pack = PackBuilder::sha1();
     pack.blob(&version(0));

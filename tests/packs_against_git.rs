@@ -9,10 +9,12 @@ mod support;
 
 use std::collections::BTreeMap;
 
+use gitsip::limits::NeverInterrupt;
 use gitsip::object::Kind;
 use gitsip::pack::index::PackIndex;
 use gitsip::pack::write::PackWriter;
-use gitsip::pack::{BaseLink, IngestStats, delta};
+use gitsip::pack::{BaseLink, Ingest, IngestStats, delta};
+use gitsip::store::{MemoryStore, Objects, Staging};
 use gitsip::{Budget, Limits, ObjectFormat, ObjectId};
 use pack_builder::{TestStore, ingest_into};
 use support::git::{File, Repo, Sandbox};
@@ -143,6 +145,32 @@ fn check_against(store: &TestStore, verified: &Verified) -> u64 {
         assert!(*depth > 0 || kept.content.len() as u64 == *size);
     }
     deltas
+}
+
+#[test]
+fn the_memory_store_gives_back_what_git_packed() {
+    let sandbox = Sandbox::new();
+    let repo = repository(&sandbox, &[]);
+    let pack = pack_of(&repo, &["--delta-base-offset"], "main\nv1\n");
+    let (expected, _) = ingest(TestStore::forgetful(), ObjectFormat::Sha1, &pack, 1 << 20);
+    // With room for raw copies, and with none: then every delta waits.
+    for max_memory in [64 << 20, 1 << 20] {
+        let limits = Limits { max_memory, ..Limits::default() };
+        let budget = Budget::new(limits.max_memory);
+        let store = MemoryStore::new(ObjectFormat::Sha1, &budget, &limits);
+        let mut ingest = Ingest::new(ObjectFormat::Sha1, &limits, &budget, store.stage());
+        for chunk in pack.chunks(1000) {
+            ingest.push(chunk, &NeverInterrupt).unwrap();
+        }
+        let (staging, stats) = ingest.finish(&NeverInterrupt).unwrap();
+        assert!(!store.contains(&expected.ids()[0]).unwrap());
+        staging.commit().unwrap();
+        for kept in expected.objects.iter().flatten() {
+            let object = store.read(&kept.id).unwrap().unwrap();
+            assert_eq!((object.kind, &object.bytes), (kept.kind, &kept.content));
+        }
+        assert_eq!(stats.objects, expected.objects.len() as u64);
+    }
 }
 
 #[test]

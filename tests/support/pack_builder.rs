@@ -135,6 +135,11 @@ pub struct TestStore {
     pub outside: Vec<(ObjectId, Kind, Bytes)>,
     /// Lend a content only if its entry's number is a multiple of this; 0 lends none.
     pub lends_each: u32,
+    /// Lend nothing any more once this many objects were resolved, as if everything was
+    /// evicted then; 0 means never.
+    pub evicts_after: usize,
+    /// How many were.
+    pub resolved: usize,
 }
 
 impl TestStore {
@@ -182,12 +187,14 @@ impl EntryStore for TestStore {
         let place = &mut self.objects[entry.entry as usize];
         assert_eq!(*place, None, "entry {} is handed over once", entry.entry);
         let content = Bytes::copy_from_slice(entry.content);
+        self.resolved += 1;
         *place = Some(Kept { kind: entry.kind, id: entry.id, base: entry.base, content });
         Ok(())
     }
 
     fn content(&self, entry: u32) -> Option<Bytes> {
-        let lends = self.lends_each > 0 && entry.is_multiple_of(self.lends_each);
+        let evicted = self.evicts_after > 0 && self.resolved >= self.evicts_after;
+        let lends = !evicted && self.lends_each > 0 && entry.is_multiple_of(self.lends_each);
         self.objects[entry as usize].as_ref().filter(|_| lends).map(|kept| kept.content.clone())
     }
 
