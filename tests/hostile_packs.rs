@@ -403,6 +403,27 @@ fn case_12_bases_evicted_in_the_final_phase_are_made_again_from_further_up() {
 }
 
 #[test]
+fn case_12_a_base_that_is_still_kept_is_not_made_again() {
+    let step = |n: usize| delta::encode(&version(n - 1), &version(n));
+    let waiting = [9, 10].map(|on| delta::encode(&version(on), &version(100 + on)));
+    let mut pack = PackBuilder::sha1();
+    pack.ref_delta(blob_id(&version(9)), &waiting[0]);
+    pack.ref_delta(blob_id(&version(10)), &waiting[1]);
+    let mut base = pack.blob(&version(0));
+    for n in 1..=12 {
+        base = pack.ofs_delta(base, &step(n));
+    }
+    let pack = pack.finish();
+    // Versions 7 and 10 (entries 9 and 12) stay. From 7 the way goes through 8 and 9.
+    let store = TestStore { evicts_after: 13, evicts_to: 3, ..TestStore::lending() };
+    let (limits, budget) = (Limits::default(), Budget::new(1 << 30));
+    let (_, stats) = ingest_into(store, ObjectFormat::Sha1, &pack, 99, &limits, &budget).unwrap();
+    let again = [&waiting[0], &waiting[1], &step(8), &step(9)].map(|delta| delta.len() as u64);
+    let inflated_again = stats.inflated_bytes - stats.minimum_inflated_bytes;
+    assert_eq!(inflated_again, again.iter().sum::<u64>());
+}
+
+#[test]
 fn case_13_the_same_object_twice_is_accepted() {
     let mut pack = PackBuilder::sha1();
     pack.blob(&version(0));

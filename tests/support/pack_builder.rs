@@ -135,9 +135,10 @@ pub struct TestStore {
     pub outside: Vec<(ObjectId, Kind, Bytes)>,
     /// Lend a content only if its entry's number is a multiple of this; 0 lends none.
     pub lends_each: u32,
-    /// Lend nothing any more once this many objects were resolved, as if everything was
-    /// evicted then; 0 means never.
+    /// Once this many objects were resolved, evict: lend only each `evicts_to`th, or none
+    /// when that is 0. 0 means never.
     pub evicts_after: usize,
+    pub evicts_to: u32,
     /// How many were.
     pub resolved: usize,
 }
@@ -194,7 +195,8 @@ impl EntryStore for TestStore {
 
     fn content(&self, entry: u32) -> Option<Bytes> {
         let evicted = self.evicts_after > 0 && self.resolved >= self.evicts_after;
-        let lends = !evicted && self.lends_each > 0 && entry.is_multiple_of(self.lends_each);
+        let each = if evicted { self.evicts_to } else { self.lends_each };
+        let lends = each > 0 && entry.is_multiple_of(each);
         self.objects[entry as usize].as_ref().filter(|_| lends).map(|kept| kept.content.clone())
     }
 
