@@ -1,6 +1,6 @@
 //! Paths, walks and listings say what the real git says, in its order.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "a helper that fails should end the test")]
 
 mod support;
 
@@ -41,6 +41,7 @@ fn odd_files() -> Vec<File> {
         File::symlink("loop-b", "loop-a"),
         File::symlink("absolute", "/etc/passwd"),
         File::symlink("escaping", "foo/../../outside"),
+        File::symlink("foo/nothing", ""),
         File::submodule("libs/known", commit),
         File::submodule("libs/unknown", commit),
         File::new(
@@ -183,6 +184,8 @@ fn links_lead_where_git_says() {
         "loop-a",
         "absolute",
         "escaping",
+        "foo/nothing",
+        "foo/nothing/bar",
         "none",
         "foo/none",
         "A/none",
@@ -248,4 +251,160 @@ fn the_empty_tree_is_readable_though_nobody_sent_it() {
     let Lookup::Ready(listing) = listing else { panic!("it is always there") };
     assert!(listing.entries.is_empty() && listing.id == root);
     assert!(matches!(peel(&objects, &root), Ok(Lookup::Ready(Peeled { commit: None, .. }))));
+}
+
+#[test]
+fn odd_modes_and_dangerous_names_are_walked_as_git_lists_them() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.bare("literal.git");
+    let blob: ObjectId = repo.object("blob", b"content").parse().unwrap();
+    let entry = |mode: &str, name: &[u8], id: &ObjectId| {
+        [mode.as_bytes(), b" ", name, b"\0", id.as_bytes()].concat()
+    };
+    let inner: ObjectId = repo.object("tree", &entry("100644", b"x", &blob)).parse().unwrap();
+    let raw = [
+        entry("100664", b"group-writable", &blob),
+        entry("100755", b".git", &blob),
+        entry("120664", b"link", &blob),
+        entry("040000", b"zero-padded", &inner),
+        entry("100644", b".g\xe2\x80\x8cit", &blob),
+        entry("100600", b"git~1", &blob),
+        entry("40755", b"executable-folder", &inner),
+        entry("160000", b"module", &blob),
+        entry("100644", b"not-sorted", &blob),
+        entry("40000", b"..", &inner),
+    ];
+    let root: ObjectId = repo.object("tree", &raw.concat()).parse().unwrap();
+    let objects = Loaded::new(&repo);
+    let git = ls_tree(&repo, &["-r", "-t", &root.to_string()]);
+    assert_eq!(git.len(), 13);
+    let options = WalkOptions { trees: true, ..WalkOptions::default() };
+    assert_eq!(walked(&objects, root, options), git);
+    // Only the name that no path can spell is out of reach.
+    for (_, id, path) in git.iter().filter(|(mode, ..)| mode != "040000") {
+        let read = read_path(&objects, &root, path, false, &Limits::default());
+        match read {
+            Ok(Lookup::Ready(Read::File(file))) => assert_eq!(file.id.to_string(), *id),
+            Ok(Lookup::Ready(Read::Submodule(module))) => assert_eq!(module.path, "module"),
+            Err(ViewError::BadPath { .. }) => assert_eq!(path, "../x"),
+            other => panic!("{path}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn globs_match_what_gitignore_patterns_match() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.bare("globs.git");
+    let files: Vec<File> = [
+        "a.rs",
+        "b.rs",
+        "x/a.rs",
+        "x/y/a.rs",
+        "x/y/b.c",
+        "x.c",
+        "y/x/b.c",
+        "y/x/deep/er/a.c",
+        "Makefile",
+        "x/Makefile",
+        "a b.c",
+        "[a].c",
+        "x/.hidden",
+        ".hidden",
+        "caf\u{e9}.rs",
+        "z/*.c",
+    ]
+    .iter()
+    .map(|path| File::new(path, path))
+    .collect();
+    repo.commit("main", &files);
+    repo.git().run(["read-tree", "HEAD"]);
+    let objects = Loaded::new(&repo);
+    // Patterns that match no folder: there ripgrep and gitignore differ.
+    for patterns in [
+        &["*.rs"][..],
+        &["/*.rs"],
+        &["x/*.rs"],
+        &["x/**"],
+        &["x/**/*.rs"],
+        &["**/a.rs"],
+        &["**/x/b.c"],
+        &["a.*"],
+        &["?.rs"],
+        &["Make*"],
+        &["[ab].rs"],
+        &["[!a].rs"],
+        &["[[]a].c"],
+        &["\\[a\\].c"],
+        &["\\*.c"],
+        &["a b.c"],
+        &[".hidden"],
+        &["x/y/"],
+        &["/x/"],
+        &["x/"],
+        &["y/x/deep/"],
+        &["*.rs", "!b.rs"],
+        &["*.rs", "!b.rs", "/b.rs"],
+        &["!a.rs", "*.rs"],
+        &["*.rs", "!x/y/a.rs"],
+        &["*.c", "!/x.c", "!z/*"],
+    ] {
+        // git insists on a working tree, and does not look into it.
+        let mut args = vec!["--git-dir=.", "--work-tree=../../home"];
+        args.extend(["ls-files", "-z", "--cached", "--ignored"]);
+        args.extend(patterns.iter().flat_map(|pattern| ["-x", *pattern]));
+        let git: Vec<BString> = repo
+            .git()
+            .bytes(args)
+            .split(|&byte| byte == 0)
+            .filter(|path| !path.is_empty())
+            .map(BString::from)
+            .collect();
+        let filter = PathFilter::new(patterns, &[""; 0], &Limits::default()).unwrap();
+        let options = WalkOptions { filter, ..WalkOptions::default() };
+        let ours: Vec<BString> =
+            walked(&objects, root(&repo), options).into_iter().map(|(.., path)| path).collect();
+        assert_eq!(ours, git, "{patterns:?}");
+        assert!(!git.is_empty(), "{patterns:?} match something");
+    }
+}
+
+#[test]
+fn addresses_of_submodules_are_what_git_config_reads() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.bare("modules.git");
+    for (number, url) in [
+        "https://example.com/a.git",
+        "../relative.git",
+        "\"quoted # not a comment\"",
+        "plain ; a comment",
+        "trailing blanks \t ",
+        "tw\\\no lines",
+        "with \\\"escapes\\\" and \\\\ and \\t",
+        "\"in\"side\" quotes \"",
+        "a  b",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let config =
+            format!("[other]\n\tx = 1\n[SubModule \"n a\\\"m]e\"]\n\tPath = m\n\turl = {url}\n");
+        std::fs::write(sandbox.path().join("modules"), &config).unwrap();
+        let git = repo.git().bytes([
+            "config",
+            "-z",
+            "-f",
+            sandbox.path().join("modules").to_str().unwrap(),
+            "--get",
+            "submodule.n a\"m]e.url",
+        ]);
+        let commit = "1234567890123456789012345678901234567890";
+        let branch = format!("b{number}");
+        repo.commit(&branch, &[File::new(".gitmodules", &config), File::submodule("m", commit)]);
+        let objects = Loaded::new(&repo);
+        let root = repo.git().run(["rev-parse", &format!("{branch}^{{tree}}")]).parse().unwrap();
+        let read = read_path(&objects, &root, b"m", true, &Limits::default());
+        let Ok(Lookup::Ready(Read::Submodule(module))) = read else { panic!("{read:?}") };
+        assert_eq!(module.url.unwrap(), git.strip_suffix(b"\0").unwrap(), "{url}");
+    }
 }

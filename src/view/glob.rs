@@ -264,7 +264,6 @@ fn literal_folder(glob: &str) -> Option<BString> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -107,7 +107,6 @@ pub fn slice_lines(file: &Bytes, range: LineRange) -> Lines {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use proptest::prelude::*;
 

@@ -149,7 +149,6 @@ fn size_if_held(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::fixture::Fixture;
     use super::*;

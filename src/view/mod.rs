@@ -6,7 +6,6 @@
 //! root after a fetch; cursors keep ids and offsets and go on where they were.
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod fixture;
 mod gitmodules;
 pub mod glob;
@@ -198,12 +197,12 @@ impl From<ViewError> for Error {
             ViewError::BadGlob { .. } => (ErrorKind::Usage, "bad_glob"),
             ViewError::BadPath { .. } => (ErrorKind::Usage, "bad_path"),
             ViewError::InSubmodule { .. } => (ErrorKind::NotFound, "in_submodule"),
-            ViewError::IsDirectory { .. } => (ErrorKind::Usage, "is_directory"),
+            ViewError::IsDirectory { .. } => (ErrorKind::Usage, "is_folder"),
             ViewError::LinkAbsolute { .. } => (ErrorKind::NotFound, "link_absolute"),
             ViewError::LinkEscapes { .. } => (ErrorKind::NotFound, "link_escapes"),
             ViewError::LinkLoop { .. } => (ErrorKind::NotFound, "link_loop"),
             ViewError::Object { .. } => (ErrorKind::Malformed, "malformed"),
-            ViewError::NotADirectory { .. } => (ErrorKind::NotFound, "not_a_directory"),
+            ViewError::NotADirectory { .. } => (ErrorKind::NotFound, "not_a_folder"),
             ViewError::NotFound { .. } => (ErrorKind::NotFound, "not_found"),
             ViewError::TagChain { .. } => (ErrorKind::Limit, "tag_chain"),
             ViewError::Tree { .. } => (ErrorKind::Malformed, "malformed"),
@@ -223,7 +222,6 @@ impl fmt::Display for Shown<'_> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -236,6 +234,6 @@ mod tests {
             error.to_string(),
             "'a\\x1b[2J\\n\\u{202e}\\xff\u{e9}' is a folder: list it with ls"
         );
-        assert_eq!(Error::from(error).code(), "is_directory");
+        assert_eq!(Error::from(error).code(), "is_folder");
     }
 }

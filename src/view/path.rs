@@ -330,5 +330,4 @@ pub(super) fn describe_not_found(path: &BString, missing: &BString, similar: &[B
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;

@@ -229,5 +229,4 @@ fn answer(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;

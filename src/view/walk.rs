@@ -353,5 +353,4 @@ fn is_behind(path: &[u8], at: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;
