@@ -118,6 +118,37 @@ fn a_tree_in_two_places_is_asked_for_and_read_once() {
 }
 
 #[test]
+fn what_is_behind_the_cursor_is_not_asked_for_again() {
+    let fixture = Fixture::new();
+    let root = fixture.snapshot(&PATHS);
+    let trees = trees_below(&fixture, root);
+    let id = |path: &str| trees.iter().find(|(p, _)| p == path).unwrap().1;
+    let walked = Fixture::new();
+    walked.snapshot(&PATHS);
+    walked.hide_all(Kind::Tree, trees.iter().map(|(_, id)| *id));
+    // No room to keep trees: a store that drops one makes the walk ask for it again.
+    let limits = Limits { max_memory: 0, ..Limits::default() };
+    let mut walk = Walk::new(root, WalkOptions::default(), &limits);
+    let mut last = BString::default();
+    while last != "b" {
+        match walk.next(&walked, &NeverInterrupt).unwrap() {
+            Step::Item(entry) => last = entry.path.to_owned(),
+            Step::Missing(missing) => walked.fetch(&missing),
+            Step::Done => panic!("there is more behind 'b'"),
+        }
+    }
+    for behind in ["a", "a/1", "a/2", "a/2/deep", "a/2/deep/er"] {
+        walked.hide(id(behind));
+    }
+    walked.hide(id("c"));
+    let Step::Missing(missing) = walk.next(&walked, &NeverInterrupt).unwrap() else { panic!() };
+    assert!(missing.contains(&id("c")) && !missing.contains(&id("a")));
+    for behind in ["a/1", "a/2", "a/2/deep", "a/2/deep/er"] {
+        assert!(!missing.contains(&id(behind)), "{behind}");
+    }
+}
+
+#[test]
 fn trees_outside_the_prefixes_and_globs_are_never_read() {
     for (globs, prefixes, want, unread) in [
         (&[][..], &["a/2", "e"][..], &["a/2/deep/er/x", "e/f/g/h", "e/f/i"][..], &["a/1", "c"][..]),
