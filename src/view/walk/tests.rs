@@ -247,17 +247,18 @@ fn a_bomb_is_looked_ahead_in_bounded_work() {
         id = fixture.tree(&entries);
     }
     fixture.hide(leaf);
-    for options in [
-        WalkOptions::default(),
-        filtered(&["leaf"], &[]),
-        WalkOptions { max_depth: Some(50), ..WalkOptions::default() },
+    for (options, max_queued) in [
+        // A tree that contributes the same everywhere is queued for one of its places.
+        (WalkOptions::default(), 200),
+        (filtered(&["leaf"], &[]), 50_000),
+        (WalkOptions { max_depth: Some(50), ..WalkOptions::default() }, 50_000),
     ] {
         let mut walk = Walk::new(id, options, &Limits::default());
         for _ in 0..3 {
             let Ok(Step::Missing(missing)) = walk.next(&fixture, &NeverInterrupt) else { panic!() };
             assert_eq!(missing.len(), 1);
             assert!(walk.ahead.held_bytes <= MAX_BYTES_AHEAD);
-            assert!(walk.ahead.queue.len() + walk.ahead.waiting.len() < 50_000);
+            assert!(walk.ahead.queue.len() + walk.ahead.waiting.len() < max_queued);
         }
     }
 }
