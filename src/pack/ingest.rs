@@ -242,13 +242,13 @@ impl<S: EntryStore> Ingest<S> {
                 .ok_or(PackError::BadBaseOffset { offset, distance })?,
             EntryForm::RefDelta { base } => self.tree.base_called(&base)?,
         };
-        self.tree.hang_below(entry, base);
         if let Base::Entry(base) = base
             && let Some(kind) = self.tree.record(base).kind
             && let Some(bytes) = self.store.content(base)
         {
             return self.delta(entry, header.inflated_size, base, kind, &bytes);
         }
+        self.tree.hang_below(entry, base);
         Ok(())
     }
 

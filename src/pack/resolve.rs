@@ -189,13 +189,16 @@ impl<S: EntryStore> Resolver<'_, S> {
         Ok(roots)
     }
 
-    /// Marks the way up from a resolved `entry` to where its content can be had, and
-    /// returns that place, unless the way was marked before.
+    /// Hangs a resolved `entry` and what is above it below their bases, up to where the
+    /// content can be had, and returns that place; nothing if the way is hung already.
     fn climb(&mut self, entry: u32) -> Option<u32> {
         let mut at = entry;
         while self.tree.mark_rebuild(at) {
             match self.tree.record(at).base {
-                Base::Entry(base) if self.store.content(at).is_none() => at = base,
+                Base::Entry(base) if self.store.content(at).is_none() => {
+                    self.tree.hang_below(at, Base::Entry(base));
+                    at = base;
+                }
                 _ => return Some(at),
             }
         }
@@ -205,22 +208,23 @@ impl<S: EntryStore> Resolver<'_, S> {
     /// The work below `root`, where there is still some.
     fn below_entry(&mut self, root: u32, worker: &mut Worker) -> Result<Option<Task>, PackError> {
         let mut root = root;
-        self.tree.take_rebuild(root);
         let bytes = loop {
+            self.tree.take_rebuild(root);
             if let Some(bytes) = self.store.content(root) {
                 break BaseBytes::Stored(bytes);
             }
             let record = self.tree.record(root);
-            let Base::Entry(base) = record.base else {
+            let Base::Entry(_) = record.base else {
                 break BaseBytes::Made(worker.inflate_whole(record, self.store.stream(root))?);
             };
-            // Evicted since the way was marked: begin further up.
-            self.tree.mark_rebuild(root);
-            root = base;
-            self.tree.take_rebuild(root);
+            // Evicted since the way was hung: begin further up, or let a root to come
+            // pass here.
+            let Some(further_up) = self.climb(root) else { return Ok(None) };
+            root = further_up;
         };
+        let child = self.tree.take_children(root);
         let record = self.tree.record(root);
-        let (Some(kind), Some(child)) = (record.kind, self.tree.first_needed_child(root)) else {
+        let (Some(kind), Some(child)) = (record.kind, child) else {
             worker.recycle(bytes);
             return Ok(None);
         };
@@ -250,40 +254,36 @@ impl<S: EntryStore> Resolver<'_, S> {
     ) -> Result<(), PackError> {
         stack.push(task)?;
         while let Some(Task { base, child }) = stack.pop() {
-            if let Some(sibling) = self.tree.next_needed_sibling(child) {
+            if let Some(sibling) = self.tree.next_sibling(child) {
                 stack.push(Task { base: base.clone(), child: sibling })?;
             }
             let kind = base.kind;
-            let (bytes, standing) = self.take(child, &base, worker)?;
+            let Made { content, standing, .. } = self.take(child, &base, worker)?;
             // The last child's base is free before anything is made from the child.
             if let Some(base) = Arc::into_inner(base) {
                 worker.recycle(base.bytes);
             }
-            match self.tree.first_needed_child(child) {
+            match self.tree.take_children(child) {
                 Some(grandchild) => {
-                    let base = Base::Entry(child);
+                    let (bytes, base) = (BaseBytes::Made(content), Base::Entry(child));
                     let base = Arc::new(SharedBase { bytes, kind, standing, base });
                     stack.push(Task { base, child: grandchild })?;
                 }
-                None => worker.recycle(bytes),
+                None => worker.pool.give(content),
             }
         }
         Ok(())
     }
 
-    /// Has `child` made and handed to the store, unless that was done on arrival.
+    /// Has `child` made, and hands it to the store unless that was done on arrival.
     fn take(
         &mut self,
         child: u32,
         base: &SharedBase,
         worker: &mut Worker,
-    ) -> Result<(BaseBytes, Standing), PackError> {
+    ) -> Result<Made, PackError> {
         let again = self.tree.take_rebuild(child);
         let record = self.tree.record(child);
-        if again && let Some(bytes) = self.store.content(child) {
-            let Record { depth, chain_bytes, .. } = *record;
-            return Ok((BaseBytes::Stored(bytes), Standing { depth, chain_bytes }));
-        }
         let inflated_size = record.inflated_size;
         let shared =
             Shared { format: self.format, rules: self.rules, received: self.stats.received_bytes };
@@ -298,7 +298,7 @@ impl<S: EntryStore> Resolver<'_, S> {
             self.store.resolved(entry)?;
         }
         worker.pace.did(inflated_size + content.len() as u64, self.interrupt)?;
-        Ok((BaseBytes::Made(made.content), made.standing))
+        Ok(made)
     }
 
     fn link(&self, base: Base) -> Option<BaseLink> {

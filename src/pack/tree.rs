@@ -1,6 +1,7 @@
 //! The delta tree: which entry waits for which, in a few bytes an entry.
 //!
-//! Children hang off their base as linked lists of entry numbers. A delta whose base is
+//! What is still to be made hangs below its base, in linked lists of entry numbers; what
+//! is made does not, so that going down never walks over it. A delta whose base is
 //! known only by id waits in a group of its own until an entry turns out to have that
 //! id, whether that entry comes before or after it. The tree holds no object bytes and
 //! decides nothing about order of work; that is `resolve`'s.
@@ -32,6 +33,10 @@ struct Children {
 
 impl Children {
     const NONE: Self = Self { first: NO_ENTRY, last: NO_ENTRY };
+
+    fn first(self) -> Option<u32> {
+        Some(self.first).filter(|&first| first != NO_ENTRY)
+    }
 }
 
 /// What is known of an entry.
@@ -50,7 +55,7 @@ pub(super) struct Record {
     pub(super) depth: u32,
     /// The object's kind, once resolved.
     pub(super) kind: Option<Kind>,
-    /// Resolved before, but its content is needed again for deltas below it.
+    /// Resolved before, but to be gone down from: it hangs below its base or is a root.
     rebuild: bool,
 }
 
@@ -143,10 +148,11 @@ impl DeltaTree {
         Ok(Base::Waiting(group))
     }
 
-    /// Hangs `entry` below `base`, whether it waits for it or was made from it already:
-    /// what is below `entry` may need it made again.
+    /// Has `entry` made when `base` is gone down from.
     pub(super) fn hang_below(&mut self, entry: u32, base: Base) {
-        self.records[entry as usize].base = base;
+        let record = &mut self.records[entry as usize];
+        record.base = base;
+        record.next_sibling = NO_ENTRY;
         let mut children = match base {
             Base::None => return,
             Base::Entry(base) => self.records[base as usize].children,
@@ -211,26 +217,26 @@ impl DeltaTree {
     pub(super) fn take_group(&mut self, group: u32) -> Option<u32> {
         let group = &mut self.groups[group as usize];
         group.found = true;
-        let children = std::mem::replace(&mut group.children, Children::NONE);
-        self.needed_from(children.first)
+        std::mem::replace(&mut group.children, Children::NONE).first()
     }
 
-    /// The first child of `entry` that has work below or in it.
-    pub(super) fn first_needed_child(&self, entry: u32) -> Option<u32> {
-        self.needed_from(self.record(entry).children.first)
+    /// Takes the entries that hang below `entry`: the first of them.
+    pub(super) fn take_children(&mut self, entry: u32) -> Option<u32> {
+        let record = &mut self.records[entry as usize];
+        std::mem::replace(&mut record.children, Children::NONE).first()
     }
 
-    /// The next such child of the same base after `entry`.
-    pub(super) fn next_needed_sibling(&self, entry: u32) -> Option<u32> {
-        self.needed_from(self.record(entry).next_sibling)
+    /// The next entry that hangs where `entry` does.
+    pub(super) fn next_sibling(&self, entry: u32) -> Option<u32> {
+        Some(self.record(entry).next_sibling).filter(|&sibling| sibling != NO_ENTRY)
     }
 
-    /// Whether `entry` must be made again; asking forgets it.
+    /// Whether `entry` is to be gone down from again; asking forgets it.
     pub(super) fn take_rebuild(&mut self, entry: u32) -> bool {
         std::mem::take(&mut self.records[entry as usize].rebuild)
     }
 
-    /// Notes that `entry` must be made again for what is below it; whether that is new.
+    /// Notes that `entry`, resolved before, is to be gone down from; whether that is new.
     pub(super) fn mark_rebuild(&mut self, entry: u32) -> bool {
         !std::mem::replace(&mut self.records[entry as usize].rebuild, true)
     }
@@ -295,17 +301,6 @@ impl DeltaTree {
         };
         self.records[children.last as usize].next_sibling = heaviest;
         self.records[entry].children = Children { first, last: heaviest };
-    }
-
-    fn needed_from(&self, mut at: u32) -> Option<u32> {
-        while at != NO_ENTRY {
-            let record = self.record(at);
-            if record.kind.is_none() || record.rebuild {
-                return Some(at);
-            }
-            at = record.next_sibling;
-        }
-        None
     }
 
     fn adopt(&mut self, entry: u32, children: Children) {
