@@ -363,10 +363,24 @@ fn a_deadline_ends_it_and_says_so() {
 }
 
 #[test]
+fn a_deadline_also_ends_a_command_that_nobody_reads_from() {
+    let world = World::new();
+    let big = world.big_repo();
+    let words = ["grep", big.path().to_str().unwrap(), "hello", "--timeout", "1s"];
+    let mut child =
+        world.command(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let unread = child.stdout.take();
+    let start = Instant::now();
+    let output = child.wait_with_output().unwrap();
+    assert!(start.elapsed() < Duration::from_secs(20));
+    assert_eq!(output.status.code(), Some(10), "{output:?}");
+    drop(unread);
+}
+
+#[test]
 fn a_closed_pipe_ends_it_quietly() {
     let world = World::new();
-    let big = world.sandbox.bare("big.git");
-    big.commit("main", &[File::new("many", "hello there\n".repeat(1_000_000))]);
+    let big = world.big_repo();
     let big = big.path().to_str().unwrap();
     for words in [&["grep", big, "hello"][..], &["cat", big, "many"], &["ls", big, "-r"]] {
         let mut child =
@@ -383,8 +397,7 @@ fn a_closed_pipe_ends_it_quietly() {
 #[test]
 fn a_million_hits_stream() {
     let world = World::new();
-    let big = world.sandbox.bare("big.git");
-    big.commit("main", &[File::new("many", "hello there\n".repeat(1_000_000))]);
+    let big = world.big_repo();
     let output = world.gitsip(["grep", big.path().to_str().unwrap(), "hello"]);
     assert_eq!(output.stdout.split(|&byte| byte == b'\n').count(), 1_000_001);
     assert!(output.stdout.ends_with(b"many:1000000:hello there\n"));
@@ -491,6 +504,13 @@ impl World {
         let server = HttpServer::start(sandbox.repos());
         let url = server.url("a.git");
         Self { sandbox, server, bare, url, work_tree }
+    }
+
+    /// A repository with one file of a million lines.
+    fn big_repo(&self) -> Repo {
+        let big = self.sandbox.bare("big.git");
+        big.commit("main", &[File::new("many", "hello there\n".repeat(1_000_000))]);
+        big
     }
 
     fn command<S: AsRef<std::ffi::OsStr>>(&self, words: impl IntoIterator<Item = S>) -> Command {

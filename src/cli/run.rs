@@ -47,8 +47,6 @@ pub(super) fn run(command: Command) -> Result<u8, Error> {
     // A search that does not hear of its end may go on until the process is gone.
     runtime.shutdown_background();
 
-    // What was printed before an error counts, and so does its failure to be.
-    let status = out.lock().flush().and(status);
     if common.stats
         && let Some(stats) = stats.get()
     {
@@ -120,7 +118,9 @@ async fn wait(
         }
     };
     // The task is aborted nowhere else, so what did not return has panicked.
-    joined.unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()))
+    let status = joined.unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()));
+    // What was printed before an error counts, and so does its failure to be.
+    out.lock().flush().and(status)
 }
 
 fn deadline_passed(allowed: Duration) -> Error {
