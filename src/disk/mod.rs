@@ -283,6 +283,11 @@ impl Objects for Repository {
         }
     }
 
+    fn contains(&self, id: &ObjectId) -> Result<bool, StoreError> {
+        let empty_tree = *id == self.0.format.empty_tree();
+        Ok(empty_tree || self.look(id, |_, _| Ok(()), |_| Ok(Some(())))?.is_some())
+    }
+
     fn packed(&self, id: &ObjectId) -> Result<Option<PackedEntry>, StoreError> {
         let packed = |pack: &Pack, offset| self.packed_entry(pack, offset).map(Some);
         // A loose object's stream holds its header too: it is no packed form.

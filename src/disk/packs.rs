@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::files::list;
+use super::files::{list, malformed};
 use super::pack::Pack;
 use crate::oid::{ObjectFormat, ObjectId};
 use crate::store::StoreError;
@@ -27,8 +27,8 @@ pub(super) struct Packs {
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     packs: Vec<Arc<Pack>>,
-    /// Why a pack is not among them.
-    trouble: Option<String>,
+    /// The index for which a pack is not among them, and what is wrong with it.
+    trouble: Option<(PathBuf, String)>,
     numbers: u64,
 }
 
@@ -99,7 +99,7 @@ impl Listing {
 
     /// What is wrong with any of the packs, as far as is known.
     pub(super) fn trouble(&self) -> Option<StoreError> {
-        let of_index = self.trouble.clone().map(StoreError::Unsupported);
+        let of_index = self.trouble.as_ref().map(|(path, what)| malformed(path, what.clone()));
         of_index.or_else(|| self.iter().find_map(Pack::trouble))
     }
 
@@ -111,7 +111,11 @@ impl Listing {
             }
             Ok(None) => None,
             Err(error) => {
-                self.trouble.get_or_insert(error.to_string());
+                let what = match error {
+                    StoreError::Malformed { what, .. } => what,
+                    other => other.to_string(),
+                };
+                self.trouble.get_or_insert((path.with_extension("idx"), what));
                 None
             }
         }

@@ -38,13 +38,13 @@ impl Owner {
 pub(super) struct RawCache {
     blobs: Pool,
     others: Pool,
-    random: u64,
+    random: Random,
     pub(super) evictions: u64,
 }
 
 impl RawCache {
     pub(super) fn new() -> Self {
-        let random = RandomState::new().hash_one(0) | 1;
+        let random = Random(RandomState::new().hash_one(0) | 1);
         Self { blobs: Pool::default(), others: Pool::default(), random, evictions: 0 }
     }
 
@@ -55,10 +55,7 @@ impl RawCache {
 
     /// The copy that `owner` has in `slot`, marked as read.
     pub(super) fn hit(&mut self, kind: Kind, slot: Slot, owner: Owner) -> Option<Bytes> {
-        let copy = self.pool(kind).copies.get_mut(slot.0 as usize)?.as_mut()?;
-        if copy.owner != owner {
-            return None;
-        }
+        let copy = self.pool(kind).copy_mut(slot, owner)?;
         copy.read = true;
         Some(copy.bytes.clone())
     }
@@ -66,32 +63,28 @@ impl RawCache {
     /// The copy that `owner` has in `slot`, for a look that is no read.
     pub(super) fn peek(&self, kind: Kind, slot: Slot, owner: Owner) -> Option<&Bytes> {
         let pool = if kind == Kind::Blob { &self.blobs } else { &self.others };
-        let copy = pool.copies.get(slot.0 as usize)?.as_ref()?;
-        (copy.owner == owner).then_some(&copy.bytes)
+        pool.copy(slot, owner).map(|copy| &copy.bytes)
     }
 
     /// Keeps a copy for `owner`; where it went.
     pub(super) fn insert(&mut self, kind: Kind, owner: Owner, bytes: Bytes) -> Option<Slot> {
-        self.pool(kind).insert(Kept { bytes, owner, read: false })
+        self.pool(kind).insert(owner, bytes)
     }
 
     /// Gives the copy that `from` has in `slot` to `to`; whether there is one.
     pub(super) fn hand_over(&mut self, kind: Kind, slot: Slot, from: Owner, to: Owner) -> bool {
-        let copies = &mut self.pool(kind).copies;
-        match copies.get_mut(slot.0 as usize) {
-            Some(Some(copy)) if copy.owner == from => {
+        match self.pool(kind).copy_mut(slot, from) {
+            Some(copy) => {
                 copy.owner = to;
                 true
             }
-            _ => false,
+            None => false,
         }
     }
 
     /// Lets go of the copy that `owner` has in `slot`.
     pub(super) fn remove(&mut self, kind: Kind, slot: Slot, owner: Owner) {
-        if self.peek(kind, slot, owner).is_some() {
-            self.pool(kind).remove(slot.0 as usize);
-        }
+        self.pool(kind).remove(slot, owner);
     }
 
     /// Lets go of copies of at least `bytes` together, if there are as many; whether
@@ -99,8 +92,8 @@ impl RawCache {
     pub(super) fn evict(&mut self, bytes: u64) -> bool {
         let mut gone = 0;
         while gone < bytes.max(1) {
-            let random = self.next_random();
-            let pool = if self.blobs.held > 0 { &mut self.blobs } else { &mut self.others };
+            let Self { blobs, others, random, .. } = self;
+            let pool = if blobs.copies.is_empty() { others } else { blobs };
             let Some(freed) = pool.evict_one(random) else { break };
             gone += freed;
             self.evictions += 1;
@@ -111,17 +104,9 @@ impl RawCache {
     fn pool(&mut self, kind: Kind) -> &mut Pool {
         if kind == Kind::Blob { &mut self.blobs } else { &mut self.others }
     }
-
-    /// xorshift64: the choice must not be foreseeable from outside, nothing more.
-    fn next_random(&mut self) -> u64 {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        self.random
-    }
 }
 
-/// What one copy of `len` bytes is accounted as: with its slot here (twice, as vectors
+/// What one copy of `len` bytes is accounted as: with its places here (twice, as vectors
 /// double) and its owner.
 pub(super) fn paid_bytes(len: usize) -> u64 {
     len as u64 + COPY_OVERHEAD_BYTES
@@ -132,12 +117,14 @@ pub(super) fn raw_copy(content: &[u8], paid: Reservation) -> Bytes {
     held(content.to_vec(), paid)
 }
 
-/// Copies in slots that do not move; an emptied slot is used again.
+/// Copies side by side, so that any of them is found by chance, and slots that do not
+/// move to find a certain one by.
 #[derive(Debug, Default)]
 struct Pool {
-    copies: Vec<Option<Kept>>,
+    copies: Vec<Kept>,
+    /// Of each slot in use the place in `copies`.
+    slots: Vec<u32>,
     free: Vec<u32>,
-    held: usize,
     bytes: u64,
 }
 
@@ -145,63 +132,87 @@ struct Pool {
 struct Kept {
     bytes: Bytes,
     owner: Owner,
+    slot: u32,
     read: bool,
 }
 
 impl Pool {
-    fn insert(&mut self, copy: Kept) -> Option<Slot> {
-        let len = copy.bytes.len() as u64;
-        let index = match self.free.pop() {
-            Some(index) => {
-                *self.copies.get_mut(index as usize)? = Some(copy);
-                index
-            }
+    fn copy(&self, slot: Slot, owner: Owner) -> Option<&Kept> {
+        let place = *self.slots.get(slot.0 as usize)?;
+        // A slot that was freed, or given to another since, leads to another's copy.
+        self.copies.get(place as usize).filter(|copy| copy.slot == slot.0 && copy.owner == owner)
+    }
+
+    fn copy_mut(&mut self, slot: Slot, owner: Owner) -> Option<&mut Kept> {
+        let place = *self.slots.get(slot.0 as usize)?;
+        let copy = self.copies.get_mut(place as usize)?;
+        (copy.slot == slot.0 && copy.owner == owner).then_some(copy)
+    }
+
+    fn insert(&mut self, owner: Owner, bytes: Bytes) -> Option<Slot> {
+        let place = u32::try_from(self.copies.len()).ok()?;
+        let slot = match self.free.pop() {
+            Some(slot) => slot,
             None => {
-                let index = u32::try_from(self.copies.len()).ok()?;
-                self.copies.push(Some(copy));
-                index
+                self.slots.push(place);
+                u32::try_from(self.slots.len() - 1).ok()?
             }
         };
-        self.held += 1;
-        self.bytes += len;
-        Some(Slot(index))
+        *self.slots.get_mut(slot as usize)? = place;
+        self.bytes += bytes.len() as u64;
+        self.copies.push(Kept { bytes, owner, slot, read: false });
+        Some(Slot(slot))
     }
 
-    fn remove(&mut self, index: usize) -> Option<Bytes> {
-        let copy = self.copies.get_mut(index)?.take()?;
-        self.free.push(index as u32);
-        self.held -= 1;
+    fn remove(&mut self, slot: Slot, owner: Owner) {
+        if self.copy(slot, owner).is_some()
+            && let Some(&place) = self.slots.get(slot.0 as usize)
+        {
+            self.remove_at(place as usize);
+        }
+    }
+
+    /// Removes the copy at `place` of those there are; its length.
+    fn remove_at(&mut self, place: usize) -> usize {
+        let copy = self.copies.swap_remove(place);
+        if let Some(moved) = self.copies.get(place)
+            && let Some(slot) = self.slots.get_mut(moved.slot as usize)
+        {
+            *slot = place as u32;
+        }
+        self.free.push(copy.slot);
         self.bytes -= copy.bytes.len() as u64;
-        if self.held == 0 {
-            // Also the slots go back, so that an emptied cache holds nothing.
-            (self.copies, self.free) = (Vec::new(), Vec::new());
+        if self.copies.is_empty() {
+            // Also the tables go back, so that an emptied cache holds nothing.
+            *self = Self::default();
         }
-        Some(copy.bytes)
+        copy.bytes.len()
     }
 
-    /// Evicts one copy: the first, from a random slot on, that was not read since it
-    /// was last passed. What it was accounted as.
-    fn evict_one(&mut self, random: u64) -> Option<u64> {
-        if self.held == 0 {
-            return None;
-        }
-        let slots = self.copies.len();
-        let mut index = (random % slots as u64) as usize;
-        let mut step = random;
-        // Every pass over a read copy clears its mark, so this ends.
+    /// Evicts one copy: the first of some at random that was not read since it was last
+    /// picked. What it was accounted as.
+    fn evict_one(&mut self, random: &mut Random) -> Option<u64> {
+        // Every copy that is spared loses its mark, so this ends.
         loop {
-            match self.copies.get_mut(index) {
-                Some(Some(copy)) if !copy.read => break,
-                Some(Some(copy)) => {
-                    copy.read = false;
-                    // Another random slot: neighbours were read together.
-                    step = step.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                    index = ((step >> 33) % slots as u64) as usize;
-                }
-                _ => index = (index + 1) % slots,
+            let place = (random.next() % (self.copies.len() as u64).max(1)) as usize;
+            let copy = self.copies.get_mut(place)?;
+            if !std::mem::take(&mut copy.read) {
+                return Some(paid_bytes(self.remove_at(place)));
             }
         }
-        self.remove(index).map(|bytes| paid_bytes(bytes.len()))
+    }
+}
+
+/// xorshift64: the choice must not be foreseeable from outside, nothing more.
+#[derive(Debug)]
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
     }
 }
 

@@ -215,11 +215,14 @@ impl Staging for MemoryStaging {
         if let Some(id) = self.baseless {
             return Err(StoreError::Corrupt { id, what: "its delta base is missing" });
         }
-        let new = self.drop_duplicates();
         let count = self.objects.len();
+        let _scratch_paid = self.store.budget().reserve((count * SCRATCH_BYTES) as u64)?;
+        let new = self.drop_duplicates();
         let ids_paid = self.store.budget().reserve((count * size_of::<ObjectId>()) as u64)?;
         let ids: Vec<ObjectId> = (0..count as u32).map(|index| self.objects.id(index)).collect();
-        // Where each object is in the store: paid for as a part of `arrived`.
+        let writer = std::mem::take(&mut self.writer);
+        let segments: Vec<Bytes> = if new > 0 { writer.freeze().collect() } else { Vec::new() };
+        // Where each object is in the store.
         let mut handles: Vec<u32> = Vec::with_capacity(count);
 
         let mut guard = self.store.lock();
@@ -232,9 +235,7 @@ impl Staging for MemoryStaging {
         let first_segment = u32::try_from(inner.segments.len()).map_err(|_| too_many)?;
         inner.make_room(self.store.budget(), new)?;
         // From here on nothing fails.
-        if new > 0 {
-            inner.segments.extend(std::mem::take(&mut self.writer).freeze());
-        }
+        inner.segments.extend(segments);
         let (mut new_objects, mut bytes) = (0, 0);
         for (index, id) in (0_u32..).zip(&ids) {
             let Some(&staged) = self.objects.entry(index) else { break };
@@ -306,6 +307,8 @@ impl Entry {
 }
 
 const MIN_ARRIVALS: usize = 16;
+/// What a commit needs for each object while it runs: its handle, and twice its place.
+const SCRATCH_BYTES: usize = size_of::<u32>() + size_of::<(u32, Place)>() + size_of::<Place>();
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
