@@ -7,7 +7,7 @@ mod support;
 use bstr::{BString, ByteSlice as _};
 use gitsip::limits::NeverInterrupt;
 use gitsip::object::Kind;
-use gitsip::store::Lookup;
+use gitsip::store::{Lookup, Objects};
 use gitsip::view::glob::PathFilter;
 use gitsip::view::list::ls;
 use gitsip::view::path::{Peeled, peel};
@@ -73,7 +73,7 @@ fn ls_tree(repo: &Repo, args: &[&str]) -> Vec<(String, String, BString)> {
 }
 
 fn walked(
-    objects: &Loaded,
+    objects: &impl Objects,
     root: ObjectId,
     options: WalkOptions,
 ) -> Vec<(String, String, BString)> {
@@ -118,6 +118,20 @@ fn a_walk_is_ls_tree_recursive_in_ids_modes_and_order() {
             assert_eq!(walked(&objects, root(&repo), options), git, "{prefix}");
         }
     }
+}
+
+#[cfg(feature = "disk")]
+#[test]
+fn a_walk_of_packs_on_disk_is_the_same() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.bare("odd.git");
+    repo.commit("main", &odd_files());
+    repo.repack();
+    let limits = Limits::default();
+    let budget = gitsip::Budget::new(limits.max_memory);
+    let objects = gitsip::disk::Repository::open(repo.path(), &limits, &budget).unwrap();
+    let git = ls_tree(&repo, &["-r", "HEAD"]);
+    assert_eq!(walked(&objects, root(&repo), WalkOptions::default()), git);
 }
 
 #[test]

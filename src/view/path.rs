@@ -3,7 +3,7 @@
 //!
 //! A path here is a sequence of names in trees and is never joined to a path of the
 //! host. Names that no path can spell (an empty one, `..`, one with a slash in it) are
-//! seen by [`ls`](super::read::ls) and [`Walk`](super::walk::Walk), and their objects
+//! seen by [`ls`](super::list::ls) and [`Walk`](super::walk::Walk), and their objects
 //! are read by id.
 
 use bstr::{BStr, BString, ByteSlice as _, ByteVec as _};
@@ -97,88 +97,139 @@ impl<'l> Resolver<'l> {
         path: &[u8],
         follow: bool,
     ) -> Result<Lookup<Resolved>, ViewError> {
-        let asked = normalise(path, self.limits)?;
-        let mut hops = 0;
-        let mut link = None;
-        let mut folders = vec![*root];
-        let mut at = BString::default();
-        let mut rest = asked.clone();
-        loop {
-            let (name, after) = match split_first(rest.as_bstr()) {
-                Some((name, after)) => (BString::from(name), BString::from(after)),
-                None => {
-                    let id = *folders.last().unwrap_or(root);
-                    return Ok(Lookup::Ready(Resolved { path: at, mode: Mode::TREE, id }));
-                }
-            };
+        let mut trail = Trail::new(root, normalise(path, self.limits)?, self.limits);
+        while let Some(name) = trail.next_name() {
             if name == ".." {
-                // Only links spell this.
-                if folders.len() < 2 {
-                    let (path, target) = link.unwrap_or_default();
-                    return Err(ViewError::LinkEscapes { path, target });
-                }
-                folders.pop();
-                pop_name(&mut at);
-                rest = after;
+                trail.leave()?;
                 continue;
             }
-            let folder = *folders.last().unwrap_or(root);
+            let folder = trail.folder();
             let Some(tree) = self.trees.read(objects, &folder)? else {
                 return Ok(Lookup::Missing(MissingSet::of(folder, Some(Kind::Tree))));
             };
+            trail.spend(tree.len() as u64 / MIN_ENTRY_BYTES)?;
             let tree = TreeRef::new(&tree, folder.format());
-            let last = names(&after).next().is_none();
-            let Some(entry) = find(tree, &folder, &at, &name, !last)? else {
-                return Err(not_found(asked, &at, name.as_bstr(), tree));
+            let last = names(&trail.rest).next().is_none();
+            let Some(entry) = find(tree, &folder, &trail.at, &name, !last)? else {
+                return Err(not_found(trail.asked, &trail.at, name.as_bstr(), tree));
             };
-            match entry.mode.kind() {
-                EntryKind::Tree => {
-                    push_name(&mut at, name.as_bstr());
-                    check_path_bytes(self.limits, at.len())?;
-                    let depth = folders.len() as u64;
-                    check(Which::TreeDepth, self.limits.max_tree_depth.into(), depth)?;
-                    folders.push(entry.id);
-                    rest = after;
-                }
+            match entry.kind() {
+                EntryKind::Tree => trail.enter(&name, entry.id)?,
                 EntryKind::Symlink if !last || follow => {
-                    hops += 1;
-                    if hops > self.limits.max_symlink_hops {
-                        let allowed = self.limits.max_symlink_hops;
-                        return Err(ViewError::LinkLoop { path: asked, allowed });
-                    }
+                    trail.spend_hop()?;
                     let Some(target) = read_link(objects, &entry.id, self.limits)? else {
-                        let missing = MissingSet::of(entry.id, Some(Kind::Blob));
-                        return Ok(Lookup::Missing(missing));
+                        return Ok(Lookup::Missing(MissingSet::of(entry.id, Some(Kind::Blob))));
                     };
-                    let mut path = at.clone();
-                    push_name(&mut path, name.as_bstr());
-                    if target.starts_with(b"/") {
-                        return Err(ViewError::LinkAbsolute { path, target });
-                    }
-                    rest = target.clone();
-                    rest.push_byte(b'/');
-                    rest.extend_from_slice(&after);
-                    check_path_bytes(self.limits, rest.len())?;
-                    link = Some((path, target));
+                    trail.follow(&name, target)?;
                 }
                 _ if last => {
-                    push_name(&mut at, name.as_bstr());
-                    return Ok(Lookup::Ready(Resolved {
-                        path: at,
-                        mode: entry.mode,
-                        id: entry.id,
-                    }));
+                    let path = joined(&trail.at, name.as_bstr());
+                    return Ok(Lookup::Ready(Resolved { path, mode: entry.mode, id: entry.id }));
                 }
-                EntryKind::Gitlink => {
-                    push_name(&mut at, name.as_bstr());
-                    let (submodule, commit) = (at, entry.id);
-                    return Err(ViewError::InSubmodule { path: asked, submodule, commit });
-                }
-                _ => {
-                    push_name(&mut at, name.as_bstr());
-                    return Err(ViewError::NotADirectory { path: asked, file: at });
-                }
+                kind => return Err(trail.blocked(&name, kind, entry.id)),
             }
+        }
+        let (id, path) = (trail.folder(), trail.at);
+        Ok(Lookup::Ready(Resolved { path, mode: Mode::TREE, id }))
+    }
+}
+
+/// The least that an entry takes in a tree, in bytes.
+const MIN_ENTRY_BYTES: u64 = 23;
+
+/// Where a path has led so far.
+struct Trail<'l> {
+    limits: &'l Limits,
+    asked: BString,
+    /// What is still to be looked up.
+    rest: BString,
+    /// The folder this has led to, free of links.
+    at: BString,
+    root: ObjectId,
+    /// The trees of the folders in `at`.
+    folders: Vec<ObjectId>,
+    /// The link followed last, and where it points.
+    link: (BString, BString),
+    hops: u32,
+    /// Entries looked at, at most: a long path through large folders is long work.
+    entries: u64,
+}
+
+impl<'l> Trail<'l> {
+    fn new(root: &ObjectId, asked: BString, limits: &'l Limits) -> Self {
+        Self {
+            limits,
+            rest: asked.clone(),
+            asked,
+            at: BString::default(),
+            root: *root,
+            folders: Vec::new(),
+            link: Default::default(),
+            hops: 0,
+            entries: 0,
+        }
+    }
+
+    fn folder(&self) -> ObjectId {
+        self.folders.last().copied().unwrap_or(self.root)
+    }
+
+    fn next_name(&mut self) -> Option<BString> {
+        let (name, after) = split_first(self.rest.as_bstr())?;
+        let (name, after) = (name.to_owned(), after.to_owned());
+        self.rest = after;
+        Some(name)
+    }
+
+    fn spend(&mut self, entries: u64) -> Result<(), ViewError> {
+        self.entries = self.entries.saturating_add(entries);
+        Ok(check(Which::WalkEntries, self.limits.max_walk_entries, self.entries)?)
+    }
+
+    fn spend_hop(&mut self) -> Result<(), ViewError> {
+        self.hops += 1;
+        let allowed = self.limits.max_symlink_hops;
+        if self.hops <= allowed {
+            return Ok(());
+        }
+        Err(ViewError::LinkLoop { path: self.asked.clone(), allowed })
+    }
+
+    fn enter(&mut self, name: &BString, tree: ObjectId) -> Result<(), ViewError> {
+        push_name(&mut self.at, name.as_bstr());
+        check_path_bytes(self.limits, self.at.len())?;
+        self.folders.push(tree);
+        let depth = self.folders.len() as u64;
+        Ok(check(Which::TreeDepth, self.limits.max_tree_depth.into(), depth)?)
+    }
+
+    /// Goes up for a `..`, which only a link spells.
+    fn leave(&mut self) -> Result<(), ViewError> {
+        if self.folders.pop().is_none() {
+            let (path, target) = self.link.clone();
+            return Err(ViewError::LinkEscapes { path, target });
+        }
+        let keep = self.at.rfind_byte(b'/').unwrap_or(0);
+        self.at.truncate(keep);
+        Ok(())
+    }
+
+    fn follow(&mut self, name: &BString, target: BString) -> Result<(), ViewError> {
+        let path = joined(&self.at, name.as_bstr());
+        if target.starts_with(b"/") {
+            return Err(ViewError::LinkAbsolute { path, target });
+        }
+        self.rest = [target.as_slice(), b"/", &self.rest].concat().into();
+        self.link = (path, target);
+        check_path_bytes(self.limits, self.rest.len())
+    }
+
+    /// Why the path cannot go on below `name`.
+    fn blocked(self, name: &BString, kind: EntryKind, id: ObjectId) -> ViewError {
+        let (path, here) = (self.asked, joined(&self.at, name.as_bstr()));
+        match kind {
+            EntryKind::Gitlink => ViewError::InSubmodule { path, submodule: here, commit: id },
+            _ => ViewError::NotADirectory { path, file: here },
         }
     }
 }
@@ -247,9 +298,10 @@ pub(super) fn push_name(path: &mut BString, name: &BStr) {
     path.push_str(name);
 }
 
-fn pop_name(path: &mut BString) {
-    let keep = path.rfind_byte(b'/').unwrap_or(0);
-    path.truncate(keep);
+fn joined(folder: &BString, name: &BStr) -> BString {
+    let mut path = folder.clone();
+    push_name(&mut path, name);
+    path
 }
 
 /// What an id finally names, once tags are peeled.
@@ -297,11 +349,7 @@ pub fn peel(objects: &impl Objects, id: &ObjectId) -> Result<Lookup<Peeled>, Vie
 }
 
 fn not_found(asked: BString, folder: &BString, name: &BStr, tree: TreeRef<'_>) -> ViewError {
-    let within = |name: &BStr| {
-        let mut path = folder.clone();
-        push_name(&mut path, name);
-        path
-    };
+    let within = |name: &BStr| joined(folder, name);
     let names = tree.iter().map_while(Result::ok).map(|entry| entry.name);
     let similar = nearest(names, name).into_iter().map(within).collect();
     ViewError::NotFound { path: asked, missing: within(name), similar }

@@ -200,6 +200,22 @@ fn a_link_longer_than_a_path_may_be_is_refused_unread() {
 }
 
 #[test]
+fn a_long_way_through_large_folders_is_refused_as_too_much_work() {
+    let fixture = Fixture::new();
+    let mut paths: Vec<String> = (0..1_000).map(|i| format!("{i:09}")).collect();
+    paths.push("a/x".into());
+    paths.push(format!("link@={}a", "a/../".repeat(200)));
+    let root = fixture.snapshot(&paths);
+    assert_eq!(found(&fixture, &root, "link/x").path, "a/x");
+    let limits = Limits { max_walk_entries: 100_000, ..Limits::default() };
+    assert!(resolve(&fixture, &root, b"a/x", true, &limits).is_ok());
+    assert!(matches!(
+        resolve(&fixture, &root, b"link/x", true, &limits),
+        Err(ViewError::Limit(limit)) if limit.which == Which::WalkEntries
+    ));
+}
+
+#[test]
 fn folders_deeper_than_allowed_are_refused() {
     let fixture = Fixture::new();
     let root = fixture.snapshot(&["a/b/c/d"]);
