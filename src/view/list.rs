@@ -130,9 +130,6 @@ pub fn ls(
     Ok(Lookup::Ready(listing))
 }
 
-/// Entries between two questions to the interrupt.
-const ENTRIES_PER_CHECK: u64 = 256;
-
 fn entry(name: &BStr, mode: Mode, id: ObjectId, size: Option<u64>) -> ListEntry {
     ListEntry { name: name.into(), mode, id, size, suspicion: suspicious_name(name) }
 }
@@ -147,6 +144,9 @@ fn size_if_held(
     }
     Ok(objects.header(id)?.map(|header| header.size))
 }
+
+/// Entries between two questions to the interrupt.
+const ENTRIES_PER_CHECK: u64 = 256;
 
 #[cfg(test)]
 mod tests {

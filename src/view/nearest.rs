@@ -2,13 +2,6 @@
 
 use bstr::BStr;
 
-/// Names suggested at once.
-const MAX_SUGGESTIONS: usize = 3;
-/// Names compared for one suggestion: more take time that an error message is not worth.
-const MAX_COMPARED: usize = 10_000;
-/// Longer names are not compared.
-const MAX_COMPARED_BYTES: usize = 128;
-
 /// Those of `names` nearest to `name`, which is none of them, nearest first.
 ///
 /// Near is: the same but for case, or at most a third of the bytes (three at most)
@@ -55,6 +48,13 @@ fn edits(a: &[u8], b: &[u8], allowed: usize) -> Option<usize> {
     }
     above.last().copied().filter(|&distance| distance <= allowed)
 }
+
+/// Names suggested at once.
+const MAX_SUGGESTIONS: usize = 3;
+/// Names compared for one suggestion: more take time that an error message is not worth.
+const MAX_COMPARED: usize = 10_000;
+/// Longer names are not compared.
+const MAX_COMPARED_BYTES: usize = 128;
 
 #[cfg(test)]
 mod tests {

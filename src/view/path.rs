@@ -134,9 +134,6 @@ impl<'l> Resolver<'l> {
     }
 }
 
-/// The least that an entry takes in a tree, in bytes.
-const MIN_ENTRY_BYTES: u64 = 23;
-
 /// Where a path has led so far.
 struct Trail<'l> {
     limits: &'l Limits,
@@ -313,10 +310,6 @@ pub struct Peeled {
     pub tree: ObjectId,
 }
 
-/// Tags followed for one id. git knows no limit; the longest chain in use anywhere is
-/// two or three.
-const MAX_TAGS: u32 = 40;
-
 /// Follows tags to a commit and the commit to its tree.
 pub fn peel(objects: &impl Objects, id: &ObjectId) -> Result<Lookup<Peeled>, ViewError> {
     let mut at = *id;
@@ -376,6 +369,12 @@ pub(super) fn describe_not_found(path: &BString, missing: &BString, similar: &[B
     }
     line
 }
+
+/// Tags followed for one id. git knows no limit; the longest chain in use anywhere is
+/// two or three.
+const MAX_TAGS: u32 = 40;
+/// The least that an entry takes in a tree, in bytes.
+const MIN_ENTRY_BYTES: u64 = 23;
 
 #[cfg(test)]
 mod tests;

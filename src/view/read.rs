@@ -185,9 +185,6 @@ pub fn read_many(
     Ok(if missing.is_empty() { Lookup::Ready(answers) } else { Lookup::Missing(missing) })
 }
 
-/// Paths between two questions to the interrupt.
-const PATHS_PER_CHECK: usize = 256;
-
 /// Separates what is wrong with one path from what is wrong with the store.
 fn own<T>(result: Result<T, ViewError>) -> Result<Result<T, ViewError>, ViewError> {
     match result {
@@ -227,6 +224,9 @@ fn answer(
         }
     }
 }
+
+/// Paths between two questions to the interrupt.
+const PATHS_PER_CHECK: usize = 256;
 
 #[cfg(test)]
 mod tests;

@@ -105,15 +105,6 @@ struct Ahead {
     seen: HashSet<ObjectId>,
 }
 
-/// Trees asked for at once.
-const MAX_MISSING_TREES: usize = 2_048;
-/// Entries looked at ahead of the cursor for one missing set.
-const MAX_ENTRIES_AHEAD: u64 = 1 << 18;
-/// Bytes remembered of what is ahead of the cursor: some 30,000 folders.
-const MAX_BYTES_AHEAD: usize = 4 << 20;
-/// Entries, or trees looked at ahead, between two questions to the interrupt.
-const ENTRIES_PER_CHECK: u64 = 256;
-
 impl Walk {
     /// A walk of the tree `root`, which is not read yet.
     pub fn new(root: ObjectId, options: WalkOptions, limits: &Limits) -> Self {
@@ -351,6 +342,15 @@ fn is_behind(path: &[u8], at: &[u8]) -> bool {
     let contains_at = path.is_empty() || at.strip_prefix(path).is_some_and(|r| r.starts_with(b"/"));
     !contains_at && path.iter().chain(slash()).lt(at.iter().chain(slash()))
 }
+
+/// Trees asked for at once.
+const MAX_MISSING_TREES: usize = 2_048;
+/// Entries looked at ahead of the cursor for one missing set.
+const MAX_ENTRIES_AHEAD: u64 = 1 << 18;
+/// Bytes remembered of what is ahead of the cursor: some 30,000 folders.
+const MAX_BYTES_AHEAD: usize = 4 << 20;
+/// Entries, or trees looked at ahead, between two questions to the interrupt.
+const ENTRIES_PER_CHECK: u64 = 256;
 
 #[cfg(test)]
 mod tests;
