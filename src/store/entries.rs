@@ -197,6 +197,12 @@ mod tests {
     }
 
     #[test]
+    fn each_table_hashes_in_its_own_way() {
+        let hash = || Entries::new(ObjectFormat::Sha1).seed.hash_one(colliding(0).as_bytes());
+        assert_ne!(hash(), hash());
+    }
+
+    #[test]
     fn a_refused_growth_changes_nothing() {
         let budget = Budget::new(8_000);
         let mut entries = Entries::new(ObjectFormat::Sha256);
