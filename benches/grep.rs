@@ -42,7 +42,7 @@ const QUESTIONS: &[Question] = &[
     Question { name: "literal, never found", pattern: "no such words", flags: &["-F"] },
     Question { name: "ignore case", pattern: "todo", flags: &["-E", "-i"] },
     Question { name: "regex", pattern: r"foo\s+bar", flags: &["-E"] },
-    Question { name: "word", pattern: "todo", flags: &["-F", "-w"] },
+    Question { name: "word", pattern: "colour", flags: &["-F", "-w"] },
 ];
 
 struct Question {
