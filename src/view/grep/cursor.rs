@@ -89,7 +89,9 @@ pub struct Grep {
     /// What the walk met behind the files that wait.
     deferred: Option<ViewError>,
     /// Blobs asked for at once.
-    batch: usize,
+    batch_len: usize,
+    /// How many batches were asked for.
+    batches: u64,
     ended: bool,
 }
 
@@ -97,8 +99,8 @@ pub struct Grep {
 struct Waiting {
     path: BString,
     id: ObjectId,
-    /// It was in a missing set before.
-    asked: bool,
+    /// The batch it was asked for in last, from 1; 0 for none.
+    batch: u64,
 }
 
 /// The part of the cursor that needs no walk.
@@ -121,7 +123,8 @@ impl Grep {
             waiting: VecDeque::new(),
             path_bytes: 0,
             deferred: None,
-            batch: MissingSet::MAX_BLOBS,
+            batch_len: MissingSet::MAX_BLOBS,
+            batches: 0,
             ended: false,
         }
     }
@@ -129,8 +132,8 @@ impl Grep {
     /// Searches until everything was, or the sink has enough, or objects are missing.
     ///
     /// A set holds trees, or else blobs of which there are at most
-    /// [`MissingSet::MAX_BLOBS`]; half as many each time that blobs asked for were gone
-    /// again before they could be searched.
+    /// [`MissingSet::MAX_BLOBS`]; half as many each time that blobs of the last set were
+    /// gone again before they could be searched.
     ///
     /// # Errors
     /// Those of the sink, of the store, and of [`Walk`]. What was handed out before is
@@ -180,8 +183,8 @@ impl Grep {
     /// Asks for half as many blobs at once from now on, at least one: for a caller that
     /// could not hold a whole batch. `false` if it was one already.
     pub fn halve_batch(&mut self) -> bool {
-        let halved = (self.batch / 2).max(1);
-        std::mem::replace(&mut self.batch, halved) != halved
+        let halved = (self.batch_len / 2).max(1);
+        std::mem::replace(&mut self.batch_len, halved) != halved
     }
 
     /// Searches the files that wait, up to one that is missing.
@@ -192,12 +195,12 @@ impl Grep {
         interrupt: &dyn Interrupt,
     ) -> Result<Option<MissingSet>, Error> {
         while !self.ended
-            && let Some(Waiting { id, asked, .. }) = self.waiting.front()
+            && let Some(Waiting { id, batch, .. }) = self.waiting.front()
         {
-            let (id, asked) = (*id, *asked);
+            let (id, batch) = (*id, *batch);
             let read = read_blob(objects, &id);
             if let Ok(None) = read {
-                if asked {
+                if batch > 0 && batch == self.batches {
                     self.halve_batch();
                 }
                 return Ok(Some(self.missing_ahead(objects, interrupt)?));
@@ -220,16 +223,17 @@ impl Grep {
         interrupt: &dyn Interrupt,
     ) -> Result<MissingSet, Error> {
         let mut missing = MissingSet::default();
+        self.batches += 1;
         for file in &mut self.waiting {
-            if missing.len() >= self.batch {
+            if missing.len() >= self.batch_len {
                 return Ok(missing);
             }
             if !objects.contains(&file.id)? {
                 missing.insert(file.id, Some(Kind::Blob));
-                file.asked = true;
+                file.batch = self.batches;
             }
         }
-        while missing.len() < self.batch
+        while missing.len() < self.batch_len
             && self.deferred.is_none()
             && self.waiting.len() < MAX_WAITING
             && self.path_bytes < MAX_WAITING_PATH_BYTES
@@ -247,7 +251,7 @@ impl Grep {
             };
             if !objects.contains(&file.id)? {
                 missing.insert(file.id, Some(Kind::Blob));
-                file.asked = true;
+                file.batch = self.batches;
             }
             self.wait(file);
         }
@@ -262,7 +266,7 @@ impl Grep {
 
 impl Waiting {
     fn at(entry: &WalkEntry<'_>) -> Self {
-        Self { path: entry.path.into(), id: entry.id, asked: false }
+        Self { path: entry.path.into(), id: entry.id, batch: 0 }
     }
 }
 
@@ -306,3 +310,6 @@ fn read_blob(objects: &impl Objects, id: &ObjectId) -> Result<Option<bytes::Byte
 const MAX_WAITING: usize = 1 << 16;
 /// Bytes of their paths.
 const MAX_WAITING_PATH_BYTES: usize = 4 << 20;
+
+#[cfg(test)]
+mod tests;
