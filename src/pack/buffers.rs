@@ -68,3 +68,32 @@ impl Pool {
 
 /// Buffers above this are given back when far less is needed.
 const KEEP_BYTES: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_buffers_are_kept_and_the_rest_is_given_back() {
+        let budget = Budget::new(1 << 20);
+        let mut pool = Pool::new(&budget);
+        let taken = [(); 4].map(|()| pool.take(1_000).unwrap());
+        assert_eq!((budget.used_bytes(), pool.peak_live_bytes()), (4_000, 4_000));
+        taken.into_iter().for_each(|buffer| pool.give(buffer));
+        assert_eq!((budget.used_bytes(), pool.live_bytes), (2_000, 2_000));
+        // One that is large enough is used as it is.
+        let buffer = pool.take(900).unwrap();
+        assert_eq!((buffer.bytes.capacity(), budget.used_bytes()), (1_000, 2_000));
+    }
+
+    #[test]
+    fn a_buffer_far_too_large_is_given_back() {
+        let budget = Budget::new(8 << 20);
+        let mut buffer = Buffer::new(&budget);
+        buffer.prepare(4 << 20).unwrap();
+        buffer.prepare(1 << 20).unwrap();
+        assert_eq!(budget.used_bytes(), 4 << 20);
+        buffer.prepare(1_000).unwrap();
+        assert_eq!(budget.used_bytes(), 1_000);
+    }
+}

@@ -112,6 +112,30 @@ pub struct IngestStats {
 /// An error is final: every further call gives it again, and the store is dropped with
 /// the ingest. Memory for tables, for the entry under way and for the objects being
 /// resolved is spent from the budget; what the store keeps is the store's to spend.
+///
+/// ```
+/// use gitsip::limits::NeverInterrupt;
+/// use gitsip::object::Kind;
+/// use gitsip::pack::{Ingest, write::PackWriter};
+/// use gitsip::store::{MemoryStore, Objects, Staging};
+/// use gitsip::{Budget, Limits, ObjectFormat};
+///
+/// let mut writer = PackWriter::new(ObjectFormat::Sha1, 1);
+/// writer.whole(Kind::Blob, b"hello\n");
+/// let pack = writer.finish()?;
+///
+/// let (limits, budget) = (Limits::default(), Budget::new(64 << 20));
+/// let store = MemoryStore::new(ObjectFormat::Sha1, &budget, &limits);
+/// let mut ingest = Ingest::new(ObjectFormat::Sha1, &limits, &budget, store.stage());
+/// for chunk in pack.chunks(7) {
+///     ingest.push(chunk, &NeverInterrupt)?;
+/// }
+/// let (staging, stats) = ingest.finish(&NeverInterrupt)?;
+/// staging.commit()?;
+/// assert_eq!(stats.objects, 1);
+/// assert!(store.contains(&"ce013625030ba8dba906f756967f9e9ca394464a".parse()?)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Ingest<S> {
     parser: PackParser,
     tree: DeltaTree,

@@ -121,3 +121,55 @@ impl IdIndex {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_pays_for_its_capacity_and_gives_it_back() {
+        let budget = Budget::new(1 << 20);
+        let mut table = Table::new(&budget);
+        for row in 0..1_000_u64 {
+            table.push(row).unwrap();
+            assert_eq!(budget.used_bytes(), table.rows.capacity() as u64 * 8);
+        }
+        assert!(table.rows.capacity() < 2_100);
+        assert_eq!(table.pop(), Some(999));
+        drop(table);
+        assert_eq!(budget.used_bytes(), 0);
+    }
+
+    #[test]
+    fn a_table_that_cannot_grow_keeps_its_rows() {
+        let budget = Budget::new(64 * 8 + 100);
+        let mut table = Table::new(&budget);
+        let pushed = (0..1_000_u64).take_while(|&row| table.push(row).is_ok()).count();
+        assert_eq!(pushed, 64);
+        assert_eq!((table.len(), table[63]), (64, 63));
+    }
+
+    #[test]
+    fn the_first_row_with_an_id_is_found_and_paid_for() {
+        for format in [ObjectFormat::Sha1, ObjectFormat::Sha256] {
+            let budget = Budget::new(1 << 20);
+            let (mut ids, mut index) = (RawIds::new(format, &budget), IdIndex::new(&budget));
+            let id = |n: u32| {
+                let mut raw = vec![0; format.raw_len()];
+                raw[..4].copy_from_slice(&n.to_be_bytes());
+                ObjectId::from_raw(&raw).unwrap()
+            };
+            for row in 0..600 {
+                ids.push(&id(row % 500)).unwrap();
+                index.insert(&ids, row).unwrap();
+                assert!(budget.used_bytes() >= index.rows.allocation_size() as u64);
+            }
+            for n in 0..500 {
+                assert_eq!(index.find(&ids, id(n).as_bytes()), Some(n));
+            }
+            assert_eq!(index.find(&ids, id(500).as_bytes()), None);
+            ids.set(7, &id(1_000));
+            assert_eq!(ids.at(7), id(1_000).as_bytes());
+        }
+    }
+}
