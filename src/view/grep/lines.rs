@@ -28,7 +28,7 @@ impl<'a> Lines<'a> {
         interrupt: &'a dyn Interrupt,
     ) -> Self {
         let blocks = matcher.is_multi_line().then(|| Blocks::new(matcher, text));
-        let matching = Matching { matcher, text, interrupt, blocks };
+        let matching = Matching { matcher, text, interrupt, window: 0, blocks };
         Self { matching, text, invert, upcoming: Upcoming::Unknown }
     }
 
@@ -79,6 +79,9 @@ struct Matching<'a> {
     matcher: &'a Matcher,
     text: &'a [u8],
     interrupt: &'a dyn Interrupt,
+    /// Where the present window ends, which is with a line. Texts are searched in windows
+    /// so that the interrupt is heard in between.
+    window: usize,
     /// In multi-line mode, where a match makes all lines it touches match.
     blocks: Option<Blocks<'a>>,
 }
@@ -88,21 +91,27 @@ impl Matching<'_> {
         if let Some(blocks) = &mut self.blocks {
             return blocks.next(from, self.interrupt);
         }
-        // In windows that end with a line, so that the interrupt is heard in between.
         while from < self.text.len() {
-            let window = match self.text.len() - from {
-                rest if rest <= WINDOW_BYTES => self.text.len(),
-                _ => {
-                    self.interrupt.check()?;
-                    (line_end(self.text, from + WINDOW_BYTES) + 1).min(self.text.len())
-                }
-            };
-            if let Some(line) = self.matcher.next_line(&self.text[..window], from) {
+            if from >= self.window {
+                self.open_window(from)?;
+            }
+            let window = self.text.get(..self.window).unwrap_or(self.text);
+            if let Some(line) = self.matcher.next_line(window, from) {
                 return Ok(Some(line));
             }
-            from = window;
+            from = self.window;
         }
         Ok(None)
+    }
+
+    /// The first window of a small file is all of it, and costs nothing.
+    fn open_window(&mut self, from: usize) -> Result<(), Interrupted> {
+        self.window = self.text.len();
+        if self.window - from > WINDOW_BYTES {
+            self.interrupt.check()?;
+            self.window = self.window.min(line_end(self.text, from + WINDOW_BYTES) + 1);
+        }
+        Ok(())
     }
 }
 

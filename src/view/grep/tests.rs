@@ -393,6 +393,38 @@ fn a_line_is_found_once_wherever_it_is() {
 }
 
 #[test]
+fn lines_are_found_on_both_sides_of_a_window() {
+    let invert = SearchOptions { invert: true, ..SearchOptions::default() };
+    for first in (64 << 10) - 10..(64 << 10) + 3 {
+        let text = format!("{}\nneedle\n\n{}needle", "a".repeat(first), "b\n".repeat(50_000));
+        let text = text.as_bytes();
+        assert_eq!(lines_of("^needle$", text), [2, 50_004], "{first}");
+        assert_eq!(lines_of("^$", text), [3], "{first}");
+        let specs = [PatternSpec::regex("b")];
+        let events = search(&specs, &MatchOptions::default(), &invert, text);
+        assert_eq!(numbers(&events), [1, 2, 3, 50_004], "{first}");
+    }
+}
+
+#[test]
+fn many_hits_before_a_long_line_take_no_longer_than_their_number() {
+    let text = [b"x\n".repeat(20_000), vec![b'y'; 32 << 20]].concat();
+    let checks = std::cell::Cell::new(0);
+    struct Count<'a>(&'a std::cell::Cell<u32>);
+    impl Interrupt for Count<'_> {
+        fn check(&self) -> Result<(), Interrupted> {
+            self.0.set(self.0.get() + 1);
+            Ok(())
+        }
+    }
+    let matcher = Matcher::new(&[PatternSpec::fixed("x")], &MatchOptions::default()).unwrap();
+    let mut searcher = Searcher::new(matcher, SearchOptions::default());
+    let searched = searcher.search(&file(&text), &mut Record::default(), &Count(&checks)).unwrap();
+    assert_eq!(searched.lines, 20_000);
+    assert_eq!(checks.get(), 1, "one window, looked for once");
+}
+
+#[test]
 fn text_that_is_not_utf_8_is_searched() {
     let text = b"\xff\xfe caf\xe9 foo\nfoo \x80\n";
     assert_eq!(lines_of("foo", text), [1, 2]);
