@@ -148,6 +148,47 @@ fn check_against(store: &TestStore, verified: &Verified) -> u64 {
 }
 
 #[test]
+fn every_version_of_index_that_git_writes_is_read() {
+    for format in [ObjectFormat::Sha1, ObjectFormat::Sha256] {
+        let option = format!("--object-format={}", format.name());
+        let sandbox = Sandbox::new();
+        let repo = repository(&sandbox, &[&option]);
+        let pack = pack_of(&repo, &["--delta-base-offset"], "main\n");
+        let path = sandbox.path().join("x.pack");
+        std::fs::write(&path, &pack).unwrap();
+        let mut listings = Vec::new();
+        // The last puts offsets above 64 into the table of 64-bit offsets.
+        for version in ["1", "2", "2,0x40"] {
+            let index = sandbox.path().join(format!("{version}.idx"));
+            let version = format!("--index-version={version}");
+            let out = index.to_str().unwrap();
+            repo.git().run(["index-pack", &option, &version, "-o", out, path.to_str().unwrap()]);
+            let bytes = std::fs::read(&index).unwrap();
+            let index = PackIndex::parse(&bytes, format).unwrap();
+            index.verify_checksum().unwrap();
+            let listing = repo.git().bytes_with_input(["show-index", &option], &bytes);
+            let listing = String::from_utf8(listing).unwrap();
+            let mut rows = Vec::new();
+            for (at, line) in listing.lines().enumerate() {
+                let words: Vec<&str> = line.split(' ').collect();
+                let (offset, id): (u64, ObjectId) =
+                    (words[0].parse().unwrap(), words[1].parse().unwrap());
+                assert_eq!(index.find(&id), Some(offset));
+                assert_eq!(index.id_at(at as u32), Some(id));
+                if let Some(crc) = words.get(2) {
+                    let crc = crc.trim_matches(['(', ')']);
+                    assert_eq!(index.crc32_at(at as u32), u32::from_str_radix(crc, 16).ok());
+                }
+                rows.push((offset, id));
+            }
+            assert_eq!(rows.len(), index.len() as usize);
+            listings.push(rows);
+        }
+        assert!(listings.windows(2).all(|pair| pair[0] == pair[1]));
+    }
+}
+
+#[test]
 fn the_memory_store_gives_back_what_git_packed() {
     let sandbox = Sandbox::new();
     let repo = repository(&sandbox, &[]);
