@@ -18,7 +18,6 @@
 #[path = "../tests/support/mod.rs"]
 mod support;
 
-use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
