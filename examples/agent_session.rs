@@ -9,7 +9,6 @@ use gitsip::agent::{PrefetchOptions, Remote, RemoteOptions, Repo, Snapshot};
 use gitsip::transport::{HttpOptions, HttpTransport};
 use gitsip::view::grep::{GrepOptions, Hit, MatchOptions, Matcher, PatternSpec, Sink};
 use gitsip::{Error, Limits};
-use serde_json::json;
 
 /// How often each search is repeated once it is warm.
 const WARM_RUNS: usize = 5;
@@ -23,6 +22,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 async fn session(url: &str, patterns: &[String]) -> Result<(), Error> {
+    // A pattern that does not parse should not cost a download.
+    let compile =
+        |pattern: &String| Matcher::new(&[PatternSpec::regex(pattern)], &MatchOptions::default());
+    let matchers = patterns.iter().map(compile).collect::<Result<Vec<_>, _>>()?;
+
     let transport = HttpTransport::new(HttpOptions::default())?;
     let start = Instant::now();
     let remote = Remote::open(transport, url, RemoteOptions::default()).await?;
@@ -30,26 +34,24 @@ async fn session(url: &str, patterns: &[String]) -> Result<(), Error> {
     let snapshot = repo.snapshot("HEAD").await?;
     snapshot.prefetch(&PrefetchOptions::default()).await?;
     let bytes_received = repo.stats().bytes_received;
-    println!("{}", json!({"step": "prefetch", "ms": ms(start), "bytes_received": bytes_received}));
+    let ms = ms_since(start);
+    println!(r#"{{"step":"prefetch","ms":{ms},"bytes_received":{bytes_received}}}"#);
 
-    for pattern in patterns {
-        let matcher = Matcher::new(&[PatternSpec::regex(pattern)], &MatchOptions::default())?;
-        let (hits, cold) = search(&snapshot, &matcher).await?;
-        let mut warm = Vec::new();
-        for _ in 0..WARM_RUNS {
-            warm.push(search(&snapshot, &matcher).await?.1);
+    for (pattern, matcher) in patterns.iter().zip(&matchers) {
+        let (hits, cold) = search(&snapshot, matcher).await?;
+        let mut warm = [0.0; WARM_RUNS];
+        for ms in &mut warm {
+            *ms = search(&snapshot, matcher).await?.1;
         }
         warm.sort_by(f64::total_cmp);
-        let line = json!({
-            "step": "grep",
-            "pattern": pattern,
-            "hits": hits,
-            "grep_cold_ms": cold,
-            "grep_median_ms": warm.get(WARM_RUNS / 2),
-        });
-        println!("{line}");
+        println!(
+            r#"{{"step":"grep","pattern":{},"hits":{hits},"grep_cold_ms":{cold},"grep_median_ms":{}}}"#,
+            serde_json::Value::from(pattern.as_str()),
+            warm[WARM_RUNS / 2],
+        );
     }
-    println!("{}", json!({"step": "memory", "peak_rss_bytes": peak_rss_bytes()}));
+    let peak = peak_rss_bytes().map_or("null".to_owned(), |bytes| bytes.to_string());
+    println!(r#"{{"step":"memory","peak_rss_bytes":{peak}}}"#);
     Ok(())
 }
 
@@ -61,7 +63,7 @@ async fn search<S: gitsip::agent::Source>(
     let mut count = Count(0);
     let start = Instant::now();
     snapshot.grep(matcher.clone(), GrepOptions::default(), &mut count).await?;
-    Ok((count.0, ms(start)))
+    Ok((count.0, ms_since(start)))
 }
 
 /// Sees every hit, as an agent would.
@@ -75,7 +77,7 @@ impl Sink for Count {
 }
 
 /// Milliseconds since `start`, to the microsecond.
-fn ms(start: Instant) -> f64 {
+fn ms_since(start: Instant) -> f64 {
     (start.elapsed().as_secs_f64() * 1e6).round() / 1e3
 }
 

@@ -48,7 +48,8 @@ impl RepoArg {
         let advice = if text.contains('/') && first.contains('.') && !first.starts_with('.') {
             format!("did you mean https://{shown}?")
         } else {
-            "give an http:// or https:// address, or the path of a local repository".to_owned()
+            "REPO comes first: an http:// or https:// address, or the path of a local repository"
+                .to_owned()
         };
         Err(Error::new(
             ErrorKind::NotFound,
@@ -108,8 +109,8 @@ mod tests {
             ("git@host:owner/repo.git", ErrorKind::Usage, "try https://host/owner/repo.git"),
             ("host:/owner/repo", ErrorKind::Usage, "try https://host/owner/repo"),
             ("host.example/owner/repo", ErrorKind::NotFound, "did you mean https://host.example/"),
-            ("owner/repo", ErrorKind::NotFound, "give an http:// or https:// address"),
-            ("./no/such/folder", ErrorKind::NotFound, "give an http:// or https:// address"),
+            ("owner/repo", ErrorKind::NotFound, "REPO comes first"),
+            ("./no/such/folder", ErrorKind::NotFound, "REPO comes first"),
             ("", ErrorKind::NotFound, "'' is no address"),
             ("file:///no/such/folder", ErrorKind::NotFound, "there is no '/no/such/folder'"),
             ("no\n\u{1b}[31m", ErrorKind::NotFound, "'no\\n\\x1b[31m'"),

@@ -1,14 +1,18 @@
 //! From a command to an exit status: opens the repository, runs the command on a thread
 //! of its own, and ends it at its deadline or when the user interrupts it.
 
+use std::future::poll_fn;
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, OnceLock};
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 
-use super::args::{Command, Common};
+use super::args::Command;
 use super::commands::Job;
 use super::failure::{self, INTERRUPTED};
 use super::output::Output;
@@ -32,18 +36,28 @@ pub(super) fn run(command: Command) -> Result<u8, Error> {
     let asking = Asking { job, limits, out: Output::stdout(), stats: Arc::default() };
     let (out, stats) = (asking.out.clone(), Arc::clone(&asking.stats));
 
-    let runtime = runtime()?;
-    let task = match repo {
-        RepoArg::Address(address) => {
-            let auth = common.token_env.as_deref().map(token).transpose()?;
-            runtime.spawn(asking.of_remote(address, auth))
-        }
-        RepoArg::Path(path) => runtime.spawn(async move { asking.of_local(&path).await }),
+    let auth = match &repo {
+        RepoArg::Address(_) => common.token_env.as_deref().map(token).transpose()?,
+        RepoArg::Path(_) => None,
     };
-    exit_when_interrupted(&runtime, &out);
-    let status = runtime
-        .block_on(wait(task, &common, &out))
-        .map_err(|error| with_advice(error, common.token_env.as_deref()));
+
+    let runtime = runtime()?;
+    let end = runtime.block_on(run_to_its_end(common.timeout, || match repo {
+        RepoArg::Address(address) => tokio::spawn(asking.of_remote(address, auth)),
+        RepoArg::Path(path) => tokio::spawn(async move { asking.of_local(&path).await }),
+    }));
+    let status = match end {
+        // What was printed before an error counts, and so does its failure to be.
+        End::Answered(status) => out.lock().flush().and(status),
+        End::Deadline(allowed) => {
+            out.finish_early();
+            Err(deadline_passed(allowed))
+        }
+        End::Interrupted => {
+            out.finish_early();
+            Ok(INTERRUPTED)
+        }
+    };
     // A search that does not hear of its end may go on until the process is gone.
     runtime.shutdown_background();
 
@@ -52,7 +66,7 @@ pub(super) fn run(command: Command) -> Result<u8, Error> {
     {
         print_stats(&stats());
     }
-    status
+    status.map_err(|error| with_advice(error, common.token_env.as_deref()))
 }
 
 /// A command on its way to its repository.
@@ -97,30 +111,59 @@ fn runtime() -> Result<Runtime, Error> {
     })
 }
 
-/// Waits for `task`, as long as the user allowed.
-async fn wait(
-    task: JoinHandle<Result<u8, Error>>,
-    common: &Common,
-    out: &Output,
-) -> Result<u8, Error> {
-    let joined = match common.timeout {
-        None => task.await,
-        Some(allowed) => {
-            let stop = task.abort_handle();
-            match tokio::time::timeout(allowed, task).await {
-                Ok(joined) => joined,
-                Err(_) => {
-                    stop.abort();
-                    out.finish_early();
-                    return Err(deadline_passed(allowed));
-                }
-            }
+/// How a command ended.
+enum End {
+    Answered(Result<u8, Error>),
+    /// This was its time, and it was not enough.
+    Deadline(Duration),
+    /// The user has had enough.
+    Interrupted,
+}
+
+/// Starts a command and waits for the first that comes: its answer, its deadline, an
+/// interrupt. Interrupts are listened for before it starts.
+async fn run_to_its_end(
+    allowed: Option<Duration>,
+    start: impl FnOnce() -> JoinHandle<Result<u8, Error>>,
+) -> End {
+    let mut interrupted = pin!(interrupted());
+    if poll_fn(|context| Poll::Ready(interrupted.as_mut().poll(context))).await.is_ready() {
+        return End::Interrupted;
+    }
+    let mut task = start();
+    let mut deadline = pin!(deadline(allowed));
+    let end = poll_fn(|context| {
+        if let Poll::Ready(joined) = Pin::new(&mut task).poll(context) {
+            // It is aborted below at the earliest, so what did not return has panicked.
+            let answer = joined.unwrap_or_else(|failed| resume_unwind(failed.into_panic()));
+            return Poll::Ready(End::Answered(answer));
         }
-    };
-    // The task is aborted nowhere else, so what did not return has panicked.
-    let status = joined.unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()));
-    // What was printed before an error counts, and so does its failure to be.
-    out.lock().flush().and(status)
+        if interrupted.as_mut().poll(context).is_ready() {
+            return Poll::Ready(End::Interrupted);
+        }
+        deadline.as_mut().poll(context).map(End::Deadline)
+    })
+    .await;
+    task.abort();
+    end
+}
+
+/// Resolves when the user interrupts the process; never, where that cannot be known.
+async fn interrupted() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
+    }
+}
+
+/// Resolves after the time that is `allowed`; never, when all time is.
+async fn deadline(allowed: Option<Duration>) -> Duration {
+    match allowed {
+        None => std::future::pending().await,
+        Some(allowed) => {
+            tokio::time::sleep(allowed).await;
+            allowed
+        }
+    }
 }
 
 fn deadline_passed(allowed: Duration) -> Error {
@@ -128,16 +171,6 @@ fn deadline_passed(allowed: Duration) -> Error {
         "the deadline of {allowed:?} passed; what was found before is printed, allow more with --timeout"
     );
     Error::new(ErrorKind::Cancelled, why).with_code("deadline")
-}
-
-fn exit_when_interrupted(runtime: &Runtime, out: &Output) {
-    let out = out.clone();
-    runtime.spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            out.finish_early();
-            std::process::exit(i32::from(INTERRUPTED));
-        }
-    });
 }
 
 /// The credential in the environment variable `name`: `user:password`, `Bearer TOKEN`, or
