@@ -4,6 +4,10 @@
 //! what is missing and asks again.
 
 mod drive;
+mod exchange;
+mod flights;
+mod history;
+mod prefetch;
 mod remote;
 mod repo;
 mod resolve;
@@ -11,8 +15,10 @@ mod results;
 mod snapshot;
 mod source;
 
+pub use history::{CloneOptions, Cloned};
+pub use prefetch::PrefetchOptions;
 pub use remote::{Remote, RemoteOptions};
 pub use repo::Repo;
 pub use results::*;
-pub use snapshot::{PrefetchOptions, ReadOptions, Snapshot};
+pub use snapshot::{ReadOptions, Snapshot};
 pub use source::Source;

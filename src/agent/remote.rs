@@ -3,32 +3,31 @@
 //!
 //! Opening it costs one request, listing refs one, a commit with all its trees one, and
 //! any number of blobs one. Calls share what is under way: an object that one call
-//! fetches is waited for by the others.
+//! fetches is waited for by the others. Nothing here speaks HTTP or reads a clock; both
+//! are the transport's.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bstr::BString;
-use event_listener::Event;
-use hashbrown::HashSet;
-
 use crate::client::address::{Auth, Credentials, RepoUrl};
 use crate::client::conversation::{Cancel, Context, Conversation, Fetched, Outcome};
-use crate::client::progress::ProgressListener;
-use crate::client::transport::{Request, Response, Transport};
+use crate::client::progress::{ProgressListener, Traffic};
+use crate::client::transport::Transport;
 use crate::client::{lazy, requests};
 use crate::error::{Error, ErrorKind};
 use crate::limits::{Budget, Limits};
 use crate::object::Kind;
 use crate::oid::ObjectId;
 use crate::protocol::{Capabilities, FetchCapability, FetchRequest, Filter, LsRefsRequest};
-use crate::store::{MemoryStore, MissingSet, Objects, Ref};
+use crate::store::{Lookup, MemoryStore, MissingSet, Objects, Ref};
+use crate::view::ViewError;
+use crate::view::path::{self, Peeled};
+use bstr::BString;
 
+use super::exchange::{Line, discover, no_outcome};
+use super::flights::Flights;
 use super::results::Stats;
 use super::source::Source;
-
-/// Redirects followed for the first request.
-const MAX_REDIRECTS: usize = 5;
 
 /// How a remote repository is opened.
 #[derive(Clone, Debug, Default)]
@@ -60,18 +59,17 @@ struct Shared<T> {
     features: FetchCapability,
     store: MemoryStore,
     opened_at: Duration,
+    traffic: Traffic,
+    flights: Flights,
     state: Mutex<State>,
-    arrived: Event,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// Objects that some call is fetching.
-    in_flight: HashSet<ObjectId>,
-    /// Commits whose trees are all held, newest last.
+    /// Commits whose trees are all held, newest last; at most [`lazy::MAX_HAVES`].
     held: Vec<ObjectId>,
-    requests: u64,
-    bytes_received: u64,
+    /// The commit that came in one request with all blobs up to a size.
+    fetched_whole: Option<(ObjectId, u64)>,
 }
 
 impl<T> Clone for Remote<T> {
@@ -87,30 +85,28 @@ impl<T> std::fmt::Debug for Remote<T> {
 }
 
 impl<T: Transport> Remote<T> {
-    /// Asks the host at `address` what it is: one request, no object.
+    /// Asks the host at `address` what it is: one request and no object, and one more for
+    /// each redirect, of which at most five are followed.
+    ///
+    /// # Errors
+    ///
+    /// `Usage` for what is no `http` or `https` address; `Auth`, `NotFound`, `RateLimited`
+    /// and `Transport` by the status that came; `NotFound` for a web page; `Unsupported`
+    /// for a host without protocol v2.
     pub async fn open(transport: T, address: &str, options: RemoteOptions) -> Result<Self, Error> {
         let (repo, auth_in_address) = RepoUrl::parse(address)?;
         let credentials =
             options.auth.or(auth_in_address).map(|auth| Credentials::new(auth, &repo));
         let opened_at = transport.now();
         let budget = options.budget.unwrap_or_else(|| Budget::new(options.limits.max_memory));
-        let mut opening = Opening {
-            transport: &transport,
-            credentials: credentials.as_ref(),
-            budget: &budget,
-            progress: &options.progress,
-            requests: 0,
-            bytes_received: 0,
-        };
-        let (repo, capabilities) = opening.discover(repo).await?;
-        let features = capabilities
-            .fetch
-            .ok_or_else(|| Error::new(ErrorKind::Unsupported, format!("{repo} offers no fetch")))?;
-        let state = State {
-            requests: opening.requests,
-            bytes_received: opening.bytes_received,
-            ..State::default()
-        };
+        let context = Context { progress: options.progress.clone(), ..Context::default() };
+        let conversation = Conversation::advertisement(&budget, &context);
+        let discovered = discover(&transport, repo, credentials.as_ref(), &context, conversation);
+        let (repo, capabilities) = discovered.await?;
+        let features = capabilities.fetch.ok_or_else(|| {
+            let why = format!("{repo} offers no fetch: its owner has to allow upload-pack");
+            Error::new(ErrorKind::Unsupported, why)
+        })?;
         let store = MemoryStore::new(capabilities.object_format, &budget, &options.limits);
         let shared = Shared {
             transport,
@@ -123,8 +119,9 @@ impl<T: Transport> Remote<T> {
             features,
             store,
             opened_at,
-            state: Mutex::new(state),
-            arrived: Event::new(),
+            traffic: context.traffic,
+            flights: Flights::default(),
+            state: Mutex::default(),
         };
         Ok(Self { shared: Arc::new(shared) })
     }
@@ -143,76 +140,14 @@ impl<T: Transport> Remote<T> {
     pub fn budget(&self) -> &Budget {
         &self.shared.budget
     }
-}
 
-/// The first request, with its redirects.
-struct Opening<'a, T> {
-    transport: &'a T,
-    credentials: Option<&'a Credentials>,
-    budget: &'a Budget,
-    progress: &'a ProgressListener,
-    requests: u64,
-    bytes_received: u64,
-}
-
-impl<T: Transport> Opening<'_, T> {
-    async fn discover(&mut self, mut repo: RepoUrl) -> Result<(RepoUrl, Capabilities), Error> {
-        for _ in 0..=MAX_REDIRECTS {
-            let authorization = self.credentials.and_then(|given| given.header_for(&repo));
-            let with_credentials = authorization.is_some();
-            let request = requests::advertisement(&repo, authorization);
-            self.requests += 1;
-            let response = self.transport.send(request).await?;
-            if let (301 | 302 | 303 | 307 | 308, Some(location)) =
-                (response.status, response.header("location"))
-            {
-                repo = repo.redirected(location)?;
-                continue;
-            }
-            let context = Context { progress: self.progress.clone(), ..Context::default() };
-            let conversation = Conversation::advertisement(self.budget, &context);
-            let exchanged =
-                exchange(self.transport, &repo, response, conversation, &context, with_credentials);
-            let (outcome, bytes) = exchanged.await;
-            self.bytes_received += bytes;
-            return match outcome? {
-                Outcome::Capabilities(capabilities) => Ok((repo, *capabilities)),
-                _ => Err(no_outcome()),
-            };
-        }
-        Err(Error::new(
-            ErrorKind::Transport,
-            format!("{repo} redirects more than {MAX_REDIRECTS} times"),
-        ))
+    pub(super) fn features(&self) -> &FetchCapability {
+        &self.shared.features
     }
-}
 
-/// Reads a response: its body by `conversation` when the status is 200, else the error
-/// page. Also says how many bytes of body came.
-async fn exchange<T: Transport>(
-    transport: &T,
-    repo: &RepoUrl,
-    response: Response<T::Body>,
-    conversation: Conversation,
-    context: &Context,
-    with_credentials: bool,
-) -> (Result<Outcome, Error>, u64) {
-    let status = response.status;
-    let conversation = if status == 200 { conversation } else { Conversation::text(context) };
-    let (conversation, received) = transport.receive(response.body, conversation).await;
-    let bytes = conversation.received_bytes();
-    let outcome = conversation.into_outcome();
-    if status != 200 {
-        let page = match outcome {
-            Some(Outcome::Text(page)) => page,
-            _ => Vec::new(),
-        };
-        return (Err(requests::status_error(repo, status, &page, with_credentials)), bytes);
+    pub(super) async fn fetch_request(&self, request: &FetchRequest) -> Result<Fetched, Error> {
+        self.shared.fetch(request).await
     }
-    let outcome = received
-        .and_then(|()| outcome.ok_or_else(no_outcome))
-        .map_err(|error| error.while_doing(repo));
-    (outcome, bytes)
 }
 
 impl<T: Transport> Shared<T> {
@@ -223,23 +158,12 @@ impl<T: Transport> Shared<T> {
         conversation: Conversation,
         context: &Context,
     ) -> Result<Outcome, Error> {
-        let authorization =
-            self.credentials.as_ref().and_then(|given| given.header_for(&self.repo));
-        let with_credentials = authorization.is_some();
-        let request: Request = requests::command(&self.repo, authorization, body);
-        self.state().requests += 1;
-        let response = self.transport.send(request).await?;
-        let exchanged = exchange(
-            &self.transport,
-            &self.repo,
-            response,
-            conversation,
-            context,
-            with_credentials,
-        );
-        let (outcome, bytes) = exchanged.await;
-        self.state().bytes_received += bytes;
-        outcome
+        let line = Line {
+            transport: &self.transport,
+            repo: &self.repo,
+            credentials: self.credentials.as_ref(),
+        };
+        line.command(body, conversation, context).await
     }
 
     /// Fetches into the store.
@@ -262,14 +186,18 @@ impl<T: Transport> Shared<T> {
         }
     }
 
-    /// Remembers the commits whose trees just came, so that later ones join them.
-    fn remember(&self, commits: &[ObjectId]) -> Result<(), Error> {
-        for id in commits {
-            if self.store.header(id)?.is_some_and(|header| header.kind == Kind::Commit) {
-                let held = &mut self.state().held;
-                held.retain(|other| other != id);
-                held.push(*id);
-            }
+    /// Remembers commits that came with all their trees, so that later ones join them.
+    fn remember(&self, wants: &[ObjectId]) -> Result<(), Error> {
+        for id in wants {
+            let Lookup::Ready(Peeled { commit: Some(commit), .. }) = peel_held(&self.store, id)?
+            else {
+                continue;
+            };
+            let held = &mut self.state().held;
+            held.retain(|other| *other != commit);
+            held.push(commit);
+            let forgotten = held.len().saturating_sub(lazy::MAX_HAVES);
+            held.drain(..forgotten);
         }
         Ok(())
     }
@@ -279,51 +207,26 @@ impl<T: Transport> Shared<T> {
     }
 
     fn context(&self) -> Context {
-        Context { cancel: Cancel::default(), progress: self.progress.clone() }
+        Context {
+            cancel: Cancel::default(),
+            progress: self.progress.clone(),
+            traffic: self.traffic.clone(),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// Takes what nobody else is fetching; `None` when others fetch all of it.
-    fn claim(self: &Arc<Self>, missing: &MissingSet) -> Result<Claim<'_, T>, Error> {
-        let mut mine = MissingSet::default();
-        let mut others = false;
-        let mut absent = MissingSet::default();
-        for item in missing.iter() {
-            if !self.store.contains(&item.id)? {
-                absent.insert(item.id, item.kind);
-            }
-        }
-        let mut state = self.state();
-        for item in absent.iter() {
-            if state.in_flight.insert(item.id) {
-                mine.insert(item.id, item.kind);
-            } else {
-                others = true;
-            }
-        }
-        drop(state);
-        Ok(Claim { shared: self, mine, others })
-    }
 }
 
-/// Objects that this call fetches; dropping it lets others try.
-struct Claim<'a, T> {
-    shared: &'a Shared<T>,
-    mine: MissingSet,
-    others: bool,
-}
-
-impl<T> Drop for Claim<'_, T> {
-    fn drop(&mut self) {
-        let mut state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
-        for item in self.mine.iter() {
-            state.in_flight.remove(&item.id);
-        }
-        drop(state);
-        self.shared.arrived.notify(usize::MAX);
+/// Peels what is a commit or tag; anything else is no commit to join.
+fn peel_held(store: &MemoryStore, id: &ObjectId) -> Result<Lookup<Peeled>, Error> {
+    match store.header(id)?.map(|header| header.kind) {
+        Some(Kind::Commit | Kind::Tag) => match path::peel(store, id) {
+            Err(ViewError::WrongKind { .. }) => Ok(Lookup::Missing(MissingSet::default())),
+            peeled => Ok(peeled?),
+        },
+        _ => Ok(Lookup::Missing(MissingSet::default())),
     }
 }
 
@@ -366,27 +269,26 @@ impl<T: Transport> Source for Remote<T> {
     }
 
     async fn fetch(&self, missing: &MissingSet) -> Result<(), Error> {
-        loop {
+        let shared = &self.shared;
+        let mut wanted = missing.clone();
+        while !wanted.is_empty() {
             // Listening starts before the claim, so that no arrival is missed.
-            let arrival = self.shared.arrived.listen();
-            let claim = self.shared.claim(missing)?;
-            if claim.mine.is_empty() {
-                if !claim.others {
-                    return Ok(());
-                }
+            let landing = shared.flights.next_landing();
+            let claim = shared.flights.claim(&wanted, &shared.store)?;
+            if claim.mine().is_empty() && !claim.others().is_empty() {
                 drop(claim);
-                arrival.await;
+                landing.await;
                 continue;
             }
-            let held = self.shared.held();
-            for request in lazy::requests(&claim.mine, &self.shared.features, &held) {
-                self.shared.fetch(&request).await?;
-                self.shared.remember(&request.wants)?;
+            let held = shared.held();
+            for request in lazy::requests(claim.mine(), &shared.features, &held) {
+                shared.fetch(&request).await?;
+                shared.remember(&request.wants)?;
             }
-            if !claim.others {
-                return Ok(());
-            }
+            // What was asked for here is not asked for again, whether or not it came.
+            wanted = claim.others().clone();
         }
+        Ok(())
     }
 
     async fn fetch_snapshot(
@@ -395,20 +297,28 @@ impl<T: Transport> Source for Remote<T> {
         max_blob_bytes: Option<u64>,
     ) -> Result<bool, Error> {
         let shared = &self.shared;
-        let held = shared.held();
         // A commit that joins a held one is cheaper by way of its changed trees.
-        if !held.is_empty() || shared.store.contains(&commit)? {
+        if !shared.held().is_empty() {
             return Ok(false);
         }
-        let claim = shared.claim(&MissingSet::of(commit, Some(Kind::Commit)))?;
-        if claim.mine.is_empty() {
+        let wanted = MissingSet::of(commit, Some(Kind::Commit));
+        let claim = shared.flights.claim(&wanted, &shared.store)?;
+        if claim.mine().is_empty() {
             return Ok(false);
         }
-        let filter = max_blob_bytes.map(Filter::BlobLimit);
-        let request = lazy::snapshot(vec![commit], filter, &shared.features, &held);
+        // git's limit is the size from which blobs are left out.
+        let filter = max_blob_bytes.map(|bytes| Filter::BlobLimit(bytes.saturating_add(1)));
+        let request = lazy::snapshot(vec![commit], filter, &shared.features, &[]);
         shared.fetch(&request).await?;
+        if request.filter.is_some() {
+            shared.state().fetched_whole = max_blob_bytes.map(|bytes| (commit, bytes));
+        }
         shared.remember(&request.wants)?;
         Ok(true)
+    }
+
+    fn fetched_whole(&self) -> Option<(ObjectId, u64)> {
+        self.shared.state().fetched_whole
     }
 
     fn compute<R>(&self, work: impl FnOnce() -> R) -> R {
@@ -418,11 +328,10 @@ impl<T: Transport> Source for Remote<T> {
     fn stats(&self) -> Stats {
         let shared = &*self.shared;
         let held = shared.store.stats();
-        let state = shared.state();
         let elapsed = shared.transport.now().saturating_sub(shared.opened_at);
         Stats {
-            requests: state.requests,
-            bytes_received: state.bytes_received,
+            requests: shared.traffic.requests(),
+            bytes_received: shared.traffic.bytes_received(),
             objects: held.objects,
             store_bytes: shared.budget.used_bytes(),
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
@@ -432,8 +341,4 @@ impl<T: Transport> Source for Remote<T> {
     fn name(&self) -> String {
         self.shared.repo.to_string()
     }
-}
-
-fn no_outcome() -> Error {
-    Error::new(ErrorKind::Transport, "the response ended before it was complete")
 }

@@ -8,6 +8,7 @@
 use bstr::{BStr, BString, ByteSlice as _};
 
 use crate::error::{Error, ErrorKind};
+use crate::object::Kind;
 use crate::oid::ObjectId;
 use crate::store::{Objects, Ref};
 use crate::text::escape_for_people;
@@ -28,6 +29,9 @@ const RULES: [(&str, &str); 6] = [
 
 /// Digits below which an abbreviation is not looked for, as in git.
 const MIN_ABBREVIATION: usize = 4;
+
+/// Objects held that an abbreviation is compared with and that an error lists.
+const MAX_CANDIDATES: usize = 8;
 
 /// What a name stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +63,9 @@ pub(super) async fn resolve<S: Source>(source: &S, name: &str) -> Result<Resolve
     let mut found = candidates.iter().filter_map(|full| listed.iter().find(|r| r.name == *full));
     if let Some(first) = found.next() {
         let warning = found.next().map(|other| {
-            format!("'{name}' is both {} and {}; reading {}", first.name, other.name, first.name)
+            let (first, other) = (escape_for_people(&first.name), escape_for_people(&other.name));
+            let name = escape_for_people(name.as_bytes());
+            format!("'{name}' is both {first} and {other}; reading {first}")
         });
         return Ok(Resolved { warning, ..target_of(source, first)? });
     }
@@ -90,41 +96,62 @@ async fn not_a_ref<S: Source>(source: &S, name: &str) -> Result<Resolved, Error>
         && name.bytes().all(|digit| digit.is_ascii_hexdigit());
     let shown = escape_for_people(name.as_bytes());
     if refs.is_empty() {
-        return Err(Error::new(ErrorKind::NotFound, format!("{} has no refs", source.name())));
+        return Err(Error::new(
+            ErrorKind::NotFound,
+            format!("'{shown}' in {}: it has no refs yet", source.name()),
+        ));
     }
     if is_abbreviation {
-        let prefix = name.to_ascii_lowercase();
-        let mut ids: Vec<ObjectId> = refs
-            .iter()
-            .flat_map(|r| [r.peeled, r.target])
-            .flatten()
-            .filter(|id| id.to_string().starts_with(&prefix))
-            .collect();
-        ids.extend(source.store().ids_with_prefix(prefix.as_bytes(), 8)?);
-        ids.sort();
-        ids.dedup();
-        match ids[..] {
-            [id] => return Ok(Resolved { id, ref_name: None, warning: None }),
-            [] => {
-                let why = format!(
-                    "'{shown}' in {}: looked among its refs, their tips and the objects held; \
-                     give the full id",
-                    source.name()
-                );
-                return Err(Error::new(ErrorKind::NotFound, why));
-            }
-            _ => {
-                let all: Vec<_> = ids.iter().map(ToString::to_string).collect();
-                let why = format!("'{shown}' is short for more than one: {}", all.join(", "));
-                return Err(Error::new(ErrorKind::Usage, why).with_code("ambiguous"));
-            }
-        }
+        return abbreviated(source, name, &refs);
     }
     let near = nearest(refs.iter().map(short_name), name.as_bytes().as_bstr())
         .first()
         .map(|near| format!("; did you mean '{}'?", escape_for_people(near)))
         .unwrap_or_default();
     Err(Error::new(ErrorKind::NotFound, format!("no ref '{shown}' in {}{near}", source.name())))
+}
+
+/// The one id that `name` is short for.
+fn abbreviated<S: Source>(source: &S, name: &str, refs: &[Ref]) -> Result<Resolved, Error> {
+    let prefix = name.to_ascii_lowercase();
+    let mut ids: Vec<ObjectId> = refs
+        .iter()
+        .flat_map(|r| [r.peeled, r.target])
+        .flatten()
+        .filter(|id| id.to_string().starts_with(&prefix))
+        .collect();
+    ids.extend(source.store().ids_with_prefix(prefix.as_bytes(), MAX_CANDIDATES)?);
+    ids.sort();
+    ids.dedup();
+    if ids.len() > 1 {
+        // As git does where a commit is wanted: what is known to be none does not count.
+        let mut commits = Vec::new();
+        for id in &ids {
+            let kind = source.store().header(id)?.map(|header| header.kind);
+            if !matches!(kind, Some(Kind::Blob | Kind::Tree)) {
+                commits.push(*id);
+            }
+        }
+        if !commits.is_empty() {
+            ids = commits;
+        }
+    }
+    match ids[..] {
+        [id] => Ok(Resolved { id, ref_name: None, warning: None }),
+        [] => {
+            let why = format!(
+                "'{name}' in {}: looked among its refs, their tips and the objects held; \
+                 give the full id",
+                source.name()
+            );
+            Err(Error::new(ErrorKind::NotFound, why))
+        }
+        _ => {
+            let all: Vec<_> = ids.iter().map(ToString::to_string).collect();
+            let why = format!("'{name}' is short for more than one: {}", all.join(", "));
+            Err(Error::new(ErrorKind::Usage, why).with_code("ambiguous"))
+        }
+    }
 }
 
 /// The name as people write it.

@@ -6,9 +6,8 @@ use bstr::BString;
 
 use crate::error::{Error, ErrorKind};
 use crate::limits::NeverInterrupt;
-use crate::object::{EntryKind, Kind};
 use crate::oid::ObjectId;
-use crate::store::{Lookup, MissingSet, Objects};
+use crate::store::{Lookup, MissingSet};
 use crate::text::escape_for_people;
 use crate::view::glob::PathFilter;
 use crate::view::grep::{Grep, GrepOptions, Matcher, Sink};
@@ -18,9 +17,10 @@ use crate::view::walk::{Walk, WalkEntry, WalkOptions};
 use crate::view::{Step, ViewError, list, read};
 
 use super::drive::{Rounds, answer};
+use super::prefetch::PrefetchOptions;
 use super::repo::Repo;
 use super::resolve::{Resolved, resolve};
-use super::results::{Entry, Folder, GrepSummary, Lines, Prefetched, ReadAnswer};
+use super::results::{Entry, Folder, GrepSummary, Lines, ReadAnswer};
 use super::source::Source;
 
 /// A ref resolved once to a commit. Every answer is about that commit and carries its id,
@@ -49,24 +49,6 @@ struct Pin {
     warning: Option<String>,
     /// The commit and tree, once they are held; from then on the pin never moves.
     peeled: Option<Peeled>,
-}
-
-/// What a prefetch brings.
-#[derive(Clone, Debug)]
-pub struct PrefetchOptions {
-    /// Files above this size are left for when something needs them. 1 MiB by default,
-    /// so that one huge binary does not cost every agent its download. It holds for the
-    /// first fetch of a commit, when the host can sort by size; files that are fetched by
-    /// id come whatever their size.
-    pub max_blob_bytes: Option<u64>,
-    /// Only files that pass; everything by default.
-    pub filter: PathFilter,
-}
-
-impl Default for PrefetchOptions {
-    fn default() -> Self {
-        Self { max_blob_bytes: Some(1 << 20), filter: PathFilter::default() }
-    }
 }
 
 /// How a path is read.
@@ -109,21 +91,6 @@ impl<S: Source> Snapshot<S> {
     /// Something the caller should know: the name was both a branch and a tag.
     pub fn warning(&self) -> Option<String> {
         self.pin().warning.clone()
-    }
-
-    /// Fetches the files of this snapshot ahead of being asked: one request when nothing
-    /// of it is held, else one for its changed folders and one for its changed files.
-    pub async fn prefetch(&self, options: &PrefetchOptions) -> Result<Prefetched, Error> {
-        let wants_all = options.filter.is_unrestricted();
-        let whole = wants_all && self.fetch_whole(options.max_blob_bytes).await?;
-        let tree = self.tree().await?;
-        let (mut missing, files) = self.absent_files(tree, &options.filter).await?;
-        if !whole && !missing.is_empty() {
-            self.source().fetch(&missing).await.map_err(|error| self.if_gone(error))?;
-            missing = still_missing(self.source().store(), &missing)?;
-        }
-        let blobs_left_out = missing.len() as u64;
-        Ok(Prefetched { commit: self.commit(), blobs_held: files - blobs_left_out, blobs_left_out })
     }
 
     /// Reads a file or, when `options.follow` is off, a link; says where a submodule
@@ -201,22 +168,18 @@ impl<S: Source> Snapshot<S> {
 
     /// Hands every path that `options` let through to `visit`, in git's order, until it
     /// returns `false`.
+    ///
+    /// # Errors
+    ///
+    /// What was handed out before an error is true and partial: `Limit` for more entries
+    /// than are visited, `Malformed` for a damaged folder.
     pub async fn walk(
         &self,
         options: WalkOptions,
         mut visit: impl FnMut(&WalkEntry<'_>) -> bool,
     ) -> Result<(), Error> {
         let tree = self.tree().await?;
-        let mut walk = Walk::new(tree, options, &self.repo.limits);
-        let mut rounds = Rounds::default();
-        loop {
-            let store = self.source().store();
-            match walk.next(store, &NeverInterrupt)? {
-                Step::Item(entry) if visit(&entry) => {}
-                Step::Missing(missing) => self.fetch(&mut rounds, &missing).await?,
-                Step::Item(_) | Step::Done => return Ok(()),
-            }
-        }
+        self.walk_tree(tree, options, &mut visit).await
     }
 
     /// The files, links and submodules whose paths match `pattern`, in git's order: `*`
@@ -234,8 +197,12 @@ impl<S: Source> Snapshot<S> {
     }
 
     /// Searches the files of this snapshot and hands what it finds to `sink`, in path
-    /// order. A search that nothing restricts fetches the snapshot whole when nothing of
-    /// it is held; any other fetches what it needs in batches.
+    /// order. A search that nothing restricts fetches the snapshot whole when no commit is
+    /// held yet; any other fetches what it needs in batches.
+    ///
+    /// # Errors
+    ///
+    /// Those of `sink` and of the transfer. What was handed out before is true and partial.
     pub async fn grep(
         &self,
         matcher: Matcher,
@@ -260,7 +227,7 @@ impl<S: Source> Snapshot<S> {
 }
 
 impl<S: Source> Snapshot<S> {
-    fn source(&self) -> &S {
+    pub(super) fn source(&self) -> &S {
         &self.repo.source
     }
 
@@ -269,7 +236,7 @@ impl<S: Source> Snapshot<S> {
     }
 
     /// The root tree; brings the commit and its trees when they are not held.
-    async fn tree(&self) -> Result<ObjectId, Error> {
+    pub(super) async fn tree(&self) -> Result<ObjectId, Error> {
         let mut moved = false;
         loop {
             let (id, known) = {
@@ -297,7 +264,7 @@ impl<S: Source> Snapshot<S> {
 
     /// Brings the whole snapshot in one request when nothing of it is held; whether it
     /// did.
-    async fn fetch_whole(&self, max_blob_bytes: Option<u64>) -> Result<bool, Error> {
+    pub(super) async fn fetch_whole(&self, max_blob_bytes: Option<u64>) -> Result<bool, Error> {
         let (id, peeled) = {
             let pin = self.pin();
             (pin.id, pin.peeled.is_some())
@@ -305,26 +272,29 @@ impl<S: Source> Snapshot<S> {
         if peeled {
             return Ok(false);
         }
-        match self.source().fetch_snapshot(id, max_blob_bytes).await {
+        let fetched = match self.source().fetch_snapshot(id, max_blob_bytes).await {
             Err(error) if is_gone(&error) && self.list_again(id).await? => {
                 let id = self.pin().id;
                 self.source().fetch_snapshot(id, max_blob_bytes).await
             }
-            other => other,
-        }
-        .map_err(|error| self.if_gone(error))
+            fetched => fetched,
+        };
+        fetched.map_err(|error| self.if_gone(error))
     }
 
-    /// Lists the ref once more because the host does not have `gone`; whether the ref has
-    /// moved.
+    /// Lists the ref once more because the host does not have `gone`; whether the pin has
+    /// moved, by this call or by another.
     async fn list_again(&self, gone: ObjectId) -> Result<bool, Error> {
-        if self.pin().ref_name.is_none() {
-            return Ok(false);
+        {
+            let pin = self.pin();
+            if pin.id != gone || pin.ref_name.is_none() {
+                return Ok(pin.id != gone);
+            }
         }
         let resolved = resolve(self.source(), &self.asked_for).await?;
         let mut pin = self.pin();
-        if resolved.id == gone || pin.peeled.is_some() {
-            return Ok(false);
+        if pin.id != gone || pin.peeled.is_some() || resolved.id == gone {
+            return Ok(pin.id != gone);
         }
         *pin = Pin {
             id: resolved.id,
@@ -335,29 +305,31 @@ impl<S: Source> Snapshot<S> {
         Ok(true)
     }
 
-    /// The distinct files that pass `filter` and are not held, and how many pass.
-    async fn absent_files(
+    /// Walks `tree`, fetching what it needs, until `visit` returns `false`.
+    pub(super) async fn walk_tree(
         &self,
         tree: ObjectId,
-        filter: &PathFilter,
-    ) -> Result<(MissingSet, u64), Error> {
-        let options = WalkOptions { filter: filter.clone(), ..WalkOptions::default() };
-        let mut files = MissingSet::default();
+        options: WalkOptions,
+        visit: &mut impl FnMut(&WalkEntry<'_>) -> bool,
+    ) -> Result<(), Error> {
+        let source = self.source();
         let mut walk = Walk::new(tree, options, &self.repo.limits);
         let mut rounds = Rounds::default();
         loop {
-            match walk.next(self.source().store(), &NeverInterrupt)? {
-                Step::Item(entry) => {
-                    if entry.mode.kind() != EntryKind::Gitlink {
-                        files.insert(entry.id, Some(Kind::Blob));
+            let missing = source.compute(|| -> Result<_, Error> {
+                loop {
+                    match walk.next(source.store(), &NeverInterrupt)? {
+                        Step::Item(entry) if visit(&entry) => {}
+                        Step::Missing(missing) => return Ok(Some(missing)),
+                        Step::Item(_) | Step::Done => return Ok(None),
                     }
                 }
-                Step::Missing(missing) => self.fetch(&mut rounds, &missing).await?,
-                Step::Done => break,
+            })?;
+            match missing {
+                Some(missing) => self.fetch(&mut rounds, &missing).await?,
+                None => return Ok(()),
             }
         }
-        let count = files.len() as u64;
-        Ok((still_missing(self.source().store(), &files)?, count))
     }
 
     async fn answer<T>(
@@ -367,7 +339,11 @@ impl<S: Source> Snapshot<S> {
         answer(self.source(), ask).await.map_err(|error| self.if_gone(error))
     }
 
-    async fn fetch(&self, rounds: &mut Rounds, missing: &MissingSet) -> Result<(), Error> {
+    pub(super) async fn fetch(
+        &self,
+        rounds: &mut Rounds,
+        missing: &MissingSet,
+    ) -> Result<(), Error> {
         rounds.fetch(self.source(), missing).await.map_err(|error| self.if_gone(error))
     }
 
@@ -388,16 +364,6 @@ impl<S: Source> Snapshot<S> {
         .with_code("snapshot_gone")
         .with_source(error)
     }
-}
-
-fn still_missing(store: &impl Objects, files: &MissingSet) -> Result<MissingSet, Error> {
-    let mut missing = MissingSet::default();
-    for file in files.iter() {
-        if !store.contains(&file.id)? {
-            missing.insert(file.id, file.kind);
-        }
-    }
-    Ok(missing)
 }
 
 /// Whether the host said that it does not have, or no longer shows, what was wanted.

@@ -28,12 +28,18 @@ pub trait Source {
     fn fetch(&self, missing: &MissingSet) -> impl Future<Output = Result<(), Error>>;
 
     /// Brings a commit with its trees and the blobs up to `max_blob_bytes` in one
-    /// request, when nothing of it is held; whether it did.
+    /// request, when no commit is held yet; whether it did.
     fn fetch_snapshot(
         &self,
         commit: ObjectId,
         max_blob_bytes: Option<u64>,
     ) -> impl Future<Output = Result<bool, Error>>;
+
+    /// The commit that [`fetch_snapshot`](Self::fetch_snapshot) brought without its blobs
+    /// above a size, and that size: what is absent of it is known to be larger.
+    fn fetched_whole(&self) -> Option<(ObjectId, u64)> {
+        None
+    }
 
     /// Runs long computation where it does not hold up other tasks.
     fn compute<R>(&self, work: impl FnOnce() -> R) -> R;

@@ -12,6 +12,9 @@ use url::Url;
 use crate::error::{Error, ErrorKind};
 use crate::text::escape_for_people;
 
+/// Credentials shorter than this are not looked for in a host's words.
+const MIN_SECRET_BYTES: usize = 4;
+
 /// The address of a repository that speaks smart HTTP.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RepoUrl(Url);
@@ -110,11 +113,18 @@ pub enum Auth {
 impl Auth {
     fn header(&self) -> String {
         match self {
-            Self::Basic { user, password } => {
-                let pair = format!("{user}:{password}");
-                format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair))
-            }
+            Self::Basic { .. } => format!("Basic {}", self.on_the_wire()),
             Self::Bearer(token) => format!("Bearer {token}"),
+        }
+    }
+
+    /// What follows the scheme's name in the header.
+    fn on_the_wire(&self) -> String {
+        match self {
+            Self::Basic { user, password } => {
+                base64::engine::general_purpose::STANDARD.encode(format!("{user}:{password}"))
+            }
+            Self::Bearer(token) => token.clone(),
         }
     }
 }
@@ -145,6 +155,29 @@ impl Credentials {
     /// credential was given for.
     pub fn header_for(&self, repo: &RepoUrl) -> Option<String> {
         (repo.0.origin() == self.origin).then(|| self.auth.header())
+    }
+
+    /// `error` without the secret, which a host may have sent back in its words.
+    pub fn hide_in(&self, error: Error) -> Error {
+        let on_the_wire = self.auth.on_the_wire();
+        let secret = match &self.auth {
+            Auth::Basic { password, .. } => password,
+            Auth::Bearer(token) => token,
+        };
+        // What is this short is no secret, and would be found in any text.
+        let secrets = [on_the_wire.as_str(), secret.as_str()];
+        let shown: Vec<_> = secrets
+            .into_iter()
+            .filter(|secret| secret.len() >= MIN_SECRET_BYTES && error.context().contains(secret))
+            .collect();
+        if shown.is_empty() {
+            return error;
+        }
+        let context = shown.iter().fold(error.context().to_owned(), |context, secret| {
+            context.replace(secret, "(hidden)")
+        });
+        // Without its source, which says the same.
+        Error::new(error.kind(), context).with_code(error.code())
     }
 }
 
@@ -216,6 +249,28 @@ mod tests {
         ] {
             assert_eq!(given.header_for(&repo(other)), None, "{other}");
         }
+    }
+
+    #[test]
+    fn a_secret_that_the_host_sends_back_is_hidden() {
+        let basic = Auth::Basic { user: "me".into(), password: "hunter2".into() };
+        let wire = basic.on_the_wire();
+        for (auth, words) in [
+            (basic.clone(), "you sent hunter2".to_owned()),
+            (basic, format!("bad header Basic {wire}")),
+            (Auth::Bearer("t0ken".into()), "no t0ken, not t0ken".to_owned()),
+        ] {
+            let given = Credentials::new(auth, &repo("https://h/r"));
+            let source = std::io::Error::other(words.clone());
+            let error = Error::new(ErrorKind::Auth, words).with_code("x").with_source(source);
+            let hidden = given.hide_in(error);
+            let shown = format!("{hidden} {hidden:?}");
+            assert!(shown.contains("(hidden)"), "{shown}");
+            assert!(!["hunter2", &wire, "t0ken"].iter().any(|s| shown.contains(s)), "{shown}");
+            assert_eq!((hidden.kind(), hidden.code()), (ErrorKind::Auth, "x"));
+        }
+        let given = Credentials::new(Auth::Bearer("t0ken".into()), &repo("https://h/r"));
+        assert_eq!(given.hide_in(Error::new(ErrorKind::Auth, "no")).context(), "no");
     }
 
     #[test]

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bstr::BString;
 
-use super::progress::{Phase, Progress, ProgressListener};
+use super::progress::{Phase, Progress, ProgressListener, Traffic};
 use crate::error::{Error, ErrorKind};
-use crate::limits::{Budget, Interrupt, Interrupted, Limits};
+use crate::limits::{Budget, Interrupt, Interrupted, Limits, Reservation};
 use crate::oid::{ObjectFormat, ObjectId};
 use crate::pack::{Ingest, IngestStats};
 use crate::protocol::{Advertisement, Capabilities, FetchEvent, FetchResponse, LsRefsResponse};
@@ -26,8 +26,7 @@ const MAX_QUOTED_BYTES: usize = 4 << 10;
 pub struct Conversation {
     state: State,
     bytes: u64,
-    cancel: Cancel,
-    progress: ProgressListener,
+    context: Context,
 }
 
 #[derive(Debug)]
@@ -66,6 +65,7 @@ pub struct Fetched {
     pub wanted_refs: Vec<(ObjectId, BString)>,
     /// What resolving the pack took.
     pub stats: IngestStats,
+    _lines_paid: Reservation,
 }
 
 #[derive(Debug)]
@@ -75,6 +75,8 @@ struct FetchState {
     shallow: Vec<ObjectId>,
     unshallow: Vec<ObjectId>,
     wanted_refs: Vec<(ObjectId, BString)>,
+    /// Pays for the lines kept above: a host may send any number of them.
+    lines_paid: Reservation,
 }
 
 impl Conversation {
@@ -102,6 +104,7 @@ impl Conversation {
             shallow: Vec::new(),
             unshallow: Vec::new(),
             wanted_refs: Vec::new(),
+            lines_paid: budget.empty(),
         };
         Self::new(State::Fetch(Box::new(state)), context)
     }
@@ -112,21 +115,33 @@ impl Conversation {
     }
 
     fn new(state: State, context: &Context) -> Self {
-        Self { state, bytes: 0, cancel: context.cancel.clone(), progress: context.progress.clone() }
+        let conversation = Self { state, bytes: 0, context: context.clone() };
+        // The wait for the first byte is a phase too, often the longest.
+        conversation.report();
+        conversation
     }
 
     /// Takes the next chunk; an error ends the transfer.
+    ///
+    /// # Errors
+    ///
+    /// That of the message, the pack or a limit; `Cancelled`; and for an error page that
+    /// there is enough of it to quote from.
     pub fn push(&mut self, chunk: &[u8]) -> Result<(), Error> {
-        self.cancel.check()?;
         self.bytes += chunk.len() as u64;
+        self.context.traffic.count_received(chunk.len() as u64);
+        self.context.cancel.check()?;
         match &mut self.state {
             State::Advertisement(advertisement) => advertisement.push(chunk)?,
             State::Refs(response) => response.push(chunk)?,
             State::Text(text) => {
                 let room = MAX_QUOTED_BYTES.saturating_sub(text.len());
                 text.extend_from_slice(&chunk[..chunk.len().min(room)]);
+                if chunk.len() > room {
+                    return Err(enough_to_quote());
+                }
             }
-            State::Fetch(fetch) => fetch.push(chunk, &self.cancel)?,
+            State::Fetch(fetch) => fetch.push(chunk, &self.context.cancel)?,
             State::Over(_) | State::Failed => return Err(after_the_end()),
         }
         self.report();
@@ -134,6 +149,11 @@ impl Conversation {
     }
 
     /// The body has ended: completes the answer and, for a fetch, makes it visible.
+    ///
+    /// # Errors
+    ///
+    /// When the answer is not whole, and for a fetch when its pack is damaged, an object
+    /// of it cannot be resolved, or memory is spent. Nothing is visible then.
     pub fn finish(&mut self) -> Result<(), Error> {
         let state = std::mem::replace(&mut self.state, State::Failed);
         let outcome = match state {
@@ -143,13 +163,13 @@ impl Conversation {
             State::Refs(response) => Outcome::Refs(response.finish()?),
             State::Text(text) => Outcome::Text(text),
             State::Fetch(fetch) => {
-                self.progress.report(Progress {
+                self.context.progress.report(Progress {
                     phase: Phase::Resolving,
                     objects: fetch.objects(),
                     total_objects: fetch.total_objects(),
                     bytes: self.bytes,
                 });
-                Outcome::Fetched(fetch.finish(&self.cancel)?)
+                Outcome::Fetched(fetch.finish(&self.context.cancel)?)
             }
             State::Over(_) | State::Failed => return Err(after_the_end()),
         };
@@ -157,10 +177,12 @@ impl Conversation {
         Ok(())
     }
 
-    /// What the response came to, once it has finished.
+    /// What the response came to: of an error page what there is so far, of everything
+    /// else the answer once it has finished.
     pub fn into_outcome(self) -> Option<Outcome> {
         match self.state {
             State::Over(outcome) => Some(outcome),
+            State::Text(text) => Some(Outcome::Text(text)),
             _ => None,
         }
     }
@@ -181,7 +203,7 @@ impl Conversation {
             }
             State::Text(_) | State::Over(_) | State::Failed => return,
         };
-        self.progress.report(Progress { phase, objects, total_objects, bytes: self.bytes });
+        self.context.progress.report(Progress { phase, objects, total_objects, bytes: self.bytes });
     }
 }
 
@@ -190,9 +212,19 @@ impl FetchState {
         while let Some(event) = self.response.push(&mut chunk)? {
             match event {
                 FetchEvent::PackData(data) => self.ingest.push(data, interrupt)?,
-                FetchEvent::Shallow(id) => self.shallow.push(id),
-                FetchEvent::Unshallow(id) => self.unshallow.push(id),
-                FetchEvent::WantedRef { id, name } => self.wanted_refs.push((id, name)),
+                FetchEvent::Shallow(id) => {
+                    self.lines_paid.grow(size_of::<ObjectId>() as u64)?;
+                    self.shallow.push(id);
+                }
+                FetchEvent::Unshallow(id) => {
+                    self.lines_paid.grow(size_of::<ObjectId>() as u64)?;
+                    self.unshallow.push(id);
+                }
+                FetchEvent::WantedRef { id, name } => {
+                    let bytes = size_of::<(ObjectId, BString)>() + name.len();
+                    self.lines_paid.grow(bytes as u64)?;
+                    self.wanted_refs.push((id, name));
+                }
                 // Without negotiation these say nothing new, and progress text is for
                 // terminals, which have their own.
                 FetchEvent::Acknowledged(_)
@@ -213,6 +245,7 @@ impl FetchState {
             unshallow: self.unshallow,
             wanted_refs: self.wanted_refs,
             stats,
+            _lines_paid: self.lines_paid,
         })
     }
 
@@ -223,6 +256,10 @@ impl FetchState {
     fn total_objects(&self) -> Option<u64> {
         self.ingest.progress().total_objects
     }
+}
+
+fn enough_to_quote() -> Error {
+    Error::new(ErrorKind::Transport, "the error page is longer than what is quoted of it")
 }
 
 fn after_the_end() -> Error {
@@ -236,6 +273,8 @@ pub struct Context {
     pub cancel: Cancel,
     /// Whom to tell.
     pub progress: ProgressListener,
+    /// Where bytes are counted.
+    pub traffic: Traffic,
 }
 
 /// A flag that stops a conversation that runs on another thread.

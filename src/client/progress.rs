@@ -1,7 +1,8 @@
-//! How far a transfer has come.
+//! How far a transfer has come, and what all transfers of a repository took.
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What is going on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -69,5 +70,38 @@ impl fmt::Debug for ProgressListener {
         } else {
             "ProgressListener(none)"
         })
+    }
+}
+
+/// Requests and bytes of all transfers of a repository. A clone is the same count.
+///
+/// Bytes are counted as they are taken, so a transfer that failed or was cancelled is in
+/// the count as far as it came.
+#[derive(Clone, Debug, Default)]
+pub struct Traffic(Arc<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    requests: AtomicU64,
+    bytes_received: AtomicU64,
+}
+
+impl Traffic {
+    /// Requests sent so far.
+    pub fn requests(&self) -> u64 {
+        self.0.requests.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of response bodies taken so far.
+    pub fn bytes_received(&self) -> u64 {
+        self.0.bytes_received.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn count_request(&self) {
+        self.0.requests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_received(&self, bytes: u64) {
+        self.0.bytes_received.fetch_add(bytes, Ordering::Relaxed);
     }
 }

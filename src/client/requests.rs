@@ -33,8 +33,15 @@ fn request(method: Method, url: String, authorization: Option<String>, body: Byt
     Request { method, url, headers, body }
 }
 
-/// The error that `status` stands for, with the host's own words from `page`.
-pub fn status_error(repo: &RepoUrl, status: u16, page: &[u8], with_credentials: bool) -> Error {
+/// The error that `status` stands for, with the host's own words from `page` and, when it
+/// asks for patience, for how long by its `retry-after`.
+pub fn status_error(
+    repo: &RepoUrl,
+    status: u16,
+    page: &[u8],
+    retry_after: Option<&str>,
+    with_credentials: bool,
+) -> Error {
     let (kind, what) = match (status, with_credentials) {
         (401, false) => (ErrorKind::Auth, "the repository is private or missing; give credentials"),
         (401, true) => (ErrorKind::Auth, "the credentials were not accepted"),
@@ -49,7 +56,12 @@ pub fn status_error(repo: &RepoUrl, status: u16, page: &[u8], with_credentials: 
     };
     let words = first_line(page);
     let quoted = if words.is_empty() { String::new() } else { format!(" ('{words}')") };
-    Error::new(kind, format!("{repo} answered {status}{quoted}: {what}"))
+    let seconds = retry_after.and_then(|text| text.trim().parse::<u32>().ok());
+    let wait = match seconds {
+        Some(seconds) if status == 429 || status == 503 => format!(" (in {seconds} seconds)"),
+        _ => String::new(),
+    };
+    Error::new(kind, format!("{repo} answered {status}{quoted}: {what}{wait}"))
 }
 
 /// The first line of a plain error page; nothing of an HTML one.
@@ -69,19 +81,23 @@ mod tests {
     #[test]
     fn the_hosts_own_words_are_quoted_escaped_and_short() {
         let (repo, _) = RepoUrl::parse("https://h/r").unwrap();
-        let error = status_error(&repo, 403, b"go \x1b[31maway\nmore", false).to_string();
+        let error = status_error(&repo, 403, b"go \x1b[31maway\nmore", None, false).to_string();
         assert!(error.contains("go ") && !error.contains('\x1b'), "{error}");
         assert!(!error.contains("more"));
-        let html = status_error(&repo, 404, b"<html>nope", false).to_string();
+        let html = status_error(&repo, 404, b"<html>nope", None, false).to_string();
         assert!(!html.contains("html"), "{html}");
+        let busy = status_error(&repo, 429, b"", Some("17"), false).to_string();
+        assert!(busy.ends_with("try again later (in 17 seconds)"), "{busy}");
+        let dated = status_error(&repo, 503, b"", Some("Fri, 31 Dec 1999"), false).to_string();
+        assert!(dated.ends_with("try again later"), "{dated}");
     }
 
     #[test]
     fn a_401_without_credentials_asks_for_them() {
         let (repo, _) = RepoUrl::parse("https://h/r").unwrap();
-        let asked = status_error(&repo, 401, b"", false);
+        let asked = status_error(&repo, 401, b"", None, false);
         assert_eq!(asked.kind(), ErrorKind::Auth);
         assert!(asked.to_string().contains("give credentials"));
-        assert!(status_error(&repo, 401, b"", true).to_string().contains("not accepted"));
+        assert!(status_error(&repo, 401, b"", None, true).to_string().contains("not accepted"));
     }
 }

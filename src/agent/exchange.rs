@@ -1,0 +1,124 @@
+//! One request and its answer: which credentials may go along, and what a status or a
+//! content type that is not git's means.
+
+use crate::client::address::{Credentials, RepoUrl};
+use crate::client::conversation::{Context, Conversation, Outcome};
+use crate::client::requests;
+use crate::client::transport::{Request, Response, Transport};
+use crate::error::{Error, ErrorKind};
+use crate::protocol::{Capabilities, ProtocolError};
+use crate::text::escape_for_people;
+
+/// Redirects followed for the first request.
+const MAX_REDIRECTS: usize = 5;
+
+/// How a repository is reached.
+#[derive(Debug)]
+pub(super) struct Line<'a, T> {
+    pub(super) transport: &'a T,
+    pub(super) repo: &'a RepoUrl,
+    pub(super) credentials: Option<&'a Credentials>,
+}
+
+/// Asks the host what it is, following its redirects; where the repository is in the end.
+pub(super) async fn discover<T: Transport>(
+    transport: &T,
+    mut repo: RepoUrl,
+    credentials: Option<&Credentials>,
+    context: &Context,
+    conversation: Conversation,
+) -> Result<(RepoUrl, Capabilities), Error> {
+    for _ in 0..=MAX_REDIRECTS {
+        let line = Line { transport, repo: &repo, credentials };
+        let request = requests::advertisement(&repo, line.authorization());
+        let response = line.send(request, context).await?;
+        if let (301 | 302 | 303 | 307 | 308, Some(location)) =
+            (response.status, response.header("location"))
+        {
+            repo = repo.redirected(location)?;
+            continue;
+        }
+        return match line.receive(response, conversation, context).await? {
+            Outcome::Capabilities(capabilities) => Ok((repo, *capabilities)),
+            _ => Err(no_outcome()),
+        };
+    }
+    let why =
+        format!("{repo} is the end of more than {MAX_REDIRECTS} redirects; check the address");
+    Err(Error::new(ErrorKind::Transport, why))
+}
+
+impl<T: Transport> Line<'_, T> {
+    /// One command of protocol v2.
+    pub(super) async fn command(
+        &self,
+        body: Vec<u8>,
+        conversation: Conversation,
+        context: &Context,
+    ) -> Result<Outcome, Error> {
+        let request = requests::command(self.repo, self.authorization(), body);
+        let response = self.send(request, context).await?;
+        self.receive(response, conversation, context).await
+    }
+
+    /// The credentials for this repository, if there are some that may go there.
+    fn authorization(&self) -> Option<String> {
+        self.credentials.and_then(|given| given.header_for(self.repo))
+    }
+
+    async fn send(&self, request: Request, context: &Context) -> Result<Response<T::Body>, Error> {
+        context.traffic.count_request();
+        self.transport.send(request).await
+    }
+
+    /// Reads a response: its body by `conversation` when the status is 200, else the error
+    /// page.
+    async fn receive(
+        &self,
+        response: Response<T::Body>,
+        conversation: Conversation,
+        context: &Context,
+    ) -> Result<Outcome, Error> {
+        let repo = self.repo;
+        let status = response.status;
+        let retry_after = response.header("retry-after").map(str::to_owned);
+        let content_type = response.header("content-type").unwrap_or_default().to_owned();
+        let conversation = if status == 200 { conversation } else { Conversation::text(context) };
+        let (conversation, received) = self.transport.receive(response.body, conversation).await;
+        let outcome = conversation.into_outcome();
+        let result = if status == 200 {
+            received
+                .and_then(|()| outcome.ok_or_else(no_outcome))
+                .map_err(|error| not_gits_type(error, &content_type).while_doing(repo))
+        } else {
+            let page = match outcome {
+                Some(Outcome::Text(page)) => page,
+                _ => Vec::new(),
+            };
+            let with_credentials = self.authorization().is_some();
+            let retry_after = retry_after.as_deref();
+            Err(requests::status_error(repo, status, &page, retry_after, with_credentials))
+        };
+        result.map_err(|error| match self.credentials {
+            Some(given) => given.hide_in(error),
+            None => error,
+        })
+    }
+}
+
+/// Says of an answer that makes no sense what the host calls it, when that is not git's.
+/// The bytes decide, not the type: one that is wrong over a right body does no harm.
+fn not_gits_type(error: Error, content_type: &str) -> Error {
+    if error.kind() != ErrorKind::Malformed || content_type.starts_with("application/x-git-") {
+        return error;
+    }
+    if content_type.starts_with("text/html") {
+        return ProtocolError::Html.into();
+    }
+    let shown: String = content_type.chars().take(100).collect();
+    error.while_doing(format!("an answer of type '{}'", escape_for_people(shown.as_bytes())))
+}
+
+pub(super) fn no_outcome() -> Error {
+    Error::new(ErrorKind::Transport, "the response ended before it was complete; try again")
+}
