@@ -8,6 +8,10 @@
 mod client;
 #[path = "lazy_clone/costs.rs"]
 mod costs;
+#[path = "lazy_clone/moved.rs"]
+mod moved;
+#[path = "lazy_clone/names.rs"]
+mod names;
 #[path = "lazy_clone/refresh.rs"]
 mod refresh;
 #[path = "support/mod.rs"]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 
 use crate::error::Error;
 use crate::limits::Limits;
@@ -56,7 +56,8 @@ impl<S: Source> Repo<S> {
     /// `NotFound` when there is no such name, with the nearest ones; with code `unborn`
     /// when the branch has no commit yet; `Usage` with code `ambiguous` for an
     /// abbreviation of several ids.
-    pub async fn snapshot(&self, name: &str) -> Result<Snapshot<S>, Error> {
+    pub async fn snapshot(&self, name: impl AsRef<[u8]>) -> Result<Snapshot<S>, Error> {
+        let name = name.as_ref().as_bstr();
         let resolved = resolve(&*self.source, name).await?;
         Ok(Snapshot::new(self.clone(), name, resolved))
     }

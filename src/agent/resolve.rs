@@ -46,10 +46,11 @@ pub(super) struct Resolved {
 
 /// What `name` stands for now: no request for a full id, one for a name, two for an
 /// abbreviation or a name that does not exist.
-pub(super) async fn resolve<S: Source>(source: &S, name: &str) -> Result<Resolved, Error> {
+pub(super) async fn resolve<S: Source>(source: &S, name: &BStr) -> Result<Resolved, Error> {
     let format = source.store().format();
-    if name.len() >= 40
-        && let Ok(id) = ObjectId::from_hex(name.as_bytes())
+    // Forty digits are a whole SHA-1 id or the beginning of a SHA-256 one.
+    if name.len() >= format.hex_len()
+        && let Ok(id) = ObjectId::from_hex(name)
     {
         if id.format() != format {
             let why = format!("{id} is no {format} id, and {} uses {format}", source.name());
@@ -57,14 +58,16 @@ pub(super) async fn resolve<S: Source>(source: &S, name: &str) -> Result<Resolve
         }
         return Ok(Resolved { id, ref_name: None, warning: None });
     }
-    let candidates: Vec<BString> =
-        RULES.iter().map(|(before, after)| format!("{before}{name}{after}").into()).collect();
+    let candidates: Vec<BString> = RULES
+        .iter()
+        .map(|(before, after)| bstr::concat([before.as_bytes(), name, after.as_bytes()]).into())
+        .collect();
     let listed = source.refs(&candidates).await?;
     let mut found = candidates.iter().filter_map(|full| listed.iter().find(|r| r.name == *full));
     if let Some(first) = found.next() {
         let warning = found.next().map(|other| {
             let (first, other) = (escape_for_people(&first.name), escape_for_people(&other.name));
-            let name = escape_for_people(name.as_bytes());
+            let name = escape_for_people(name);
             format!("'{name}' is both {first} and {other}; reading {first}")
         });
         return Ok(Resolved { warning, ..target_of(source, first)? });
@@ -89,12 +92,12 @@ fn target_of<S: Source>(source: &S, named: &Ref) -> Result<Resolved, Error> {
 }
 
 /// The last resort: an abbreviated id, or an error that names what is near.
-async fn not_a_ref<S: Source>(source: &S, name: &str) -> Result<Resolved, Error> {
+async fn not_a_ref<S: Source>(source: &S, name: &BStr) -> Result<Resolved, Error> {
     let refs = source.refs(&[]).await?;
     let is_abbreviation = (MIN_ABBREVIATION..source.store().format().hex_len())
         .contains(&name.len())
-        && name.bytes().all(|digit| digit.is_ascii_hexdigit());
-    let shown = escape_for_people(name.as_bytes());
+        && name.iter().all(|digit| digit.is_ascii_hexdigit());
+    let shown = escape_for_people(name);
     if refs.is_empty() {
         return Err(Error::new(
             ErrorKind::NotFound,
@@ -104,7 +107,7 @@ async fn not_a_ref<S: Source>(source: &S, name: &str) -> Result<Resolved, Error>
     if is_abbreviation {
         return abbreviated(source, name, &refs);
     }
-    let near = nearest(refs.iter().map(short_name), name.as_bytes().as_bstr())
+    let near = nearest(refs.iter().map(short_name), name)
         .first()
         .map(|near| format!("; did you mean '{}'?", escape_for_people(near)))
         .unwrap_or_default();
@@ -112,8 +115,8 @@ async fn not_a_ref<S: Source>(source: &S, name: &str) -> Result<Resolved, Error>
 }
 
 /// The one id that `name` is short for.
-fn abbreviated<S: Source>(source: &S, name: &str, refs: &[Ref]) -> Result<Resolved, Error> {
-    let prefix = name.to_ascii_lowercase();
+fn abbreviated<S: Source>(source: &S, name: &BStr, refs: &[Ref]) -> Result<Resolved, Error> {
+    let prefix = name.to_ascii_lowercase().to_str_lossy().into_owned();
     let mut ids: Vec<ObjectId> = refs
         .iter()
         .flat_map(|r| [r.peeled, r.target])

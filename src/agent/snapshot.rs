@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bstr::BString;
+use bstr::{BStr, BString, ByteSlice as _};
 
 use crate::error::{Error, ErrorKind};
 use crate::limits::NeverInterrupt;
@@ -28,7 +28,7 @@ use super::source::Source;
 #[derive(Debug)]
 pub struct Snapshot<S> {
     repo: Repo<S>,
-    asked_for: Arc<str>,
+    asked_for: Arc<BString>,
     pin: Arc<Mutex<Pin>>,
 }
 
@@ -65,10 +65,10 @@ impl Default for ReadOptions {
 }
 
 impl<S: Source> Snapshot<S> {
-    pub(super) fn new(repo: Repo<S>, asked_for: &str, resolved: Resolved) -> Self {
+    pub(super) fn new(repo: Repo<S>, asked_for: &BStr, resolved: Resolved) -> Self {
         let Resolved { id, ref_name, warning } = resolved;
         let pin = Pin { id, ref_name, warning, peeled: None };
-        Self { repo, asked_for: asked_for.into(), pin: Arc::new(Mutex::new(pin)) }
+        Self { repo, asked_for: Arc::new(asked_for.to_owned()), pin: Arc::new(Mutex::new(pin)) }
     }
 
     /// The repository it was taken of.
@@ -291,7 +291,7 @@ impl<S: Source> Snapshot<S> {
                 return Ok(pin.id != gone);
             }
         }
-        let resolved = resolve(self.source(), &self.asked_for).await?;
+        let resolved = resolve(self.source(), self.asked_for.as_bstr()).await?;
         let mut pin = self.pin();
         if pin.id != gone || pin.peeled.is_some() || resolved.id == gone {
             return Ok(pin.id != gone);
@@ -352,17 +352,14 @@ impl<S: Source> Snapshot<S> {
         if !is_gone(&error) {
             return error;
         }
-        let commit = self.commit();
-        Error::new(
-            ErrorKind::NotFound,
-            format!(
-                "{} no longer has commit {commit} of {}; take a new snapshot",
-                self.source().name(),
-                escape_for_people(self.asked_for.as_bytes())
-            ),
-        )
-        .with_code("snapshot_gone")
-        .with_source(error)
+        let (commit, name) = (self.commit(), self.source().name());
+        let asked_for = escape_for_people(&self.asked_for);
+        let why = if self.pin().ref_name.is_some() {
+            format!("{name} no longer has commit {commit} of {asked_for}; take a new snapshot")
+        } else {
+            format!("{name} has no commit {commit}, or no longer; name a branch, tag or other id")
+        };
+        Error::new(ErrorKind::NotFound, why).with_code("snapshot_gone").with_source(error)
     }
 }
 

@@ -34,12 +34,6 @@ pub(crate) async fn head_of(server: &HttpServer, name: &str) -> (RemoteRepo, Rem
     (repo, snapshot)
 }
 
-pub(crate) fn limits(change: impl FnOnce(&mut Limits)) -> RemoteOptions {
-    let mut limits = Limits::default();
-    change(&mut limits);
-    RemoteOptions { limits, ..RemoteOptions::default() }
-}
-
 pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
