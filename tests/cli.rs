@@ -158,6 +158,16 @@ fn listing_a_remote_fetches_no_blob() {
 }
 
 #[test]
+fn a_search_of_everything_is_three_requests() {
+    let world = World::new();
+    for words in [&["hello"][..], &["hello", "."], &["-e", "hello", "./", "src"]] {
+        world.server.forget_requests();
+        world.out(["grep", world.url.as_str()].iter().chain(words));
+        assert_eq!(world.server.requests().len(), 3, "{words:?}: hello, refs, snapshot");
+    }
+}
+
+#[test]
 fn globs_find_names() {
     let world = World::new();
     let glob = |pattern: &str| world.out(["glob", &world.url, pattern]);

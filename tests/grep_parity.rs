@@ -76,6 +76,8 @@ const CASES: &[&[&str]] = &[
     &["-e", "foo", "-e", "TODO"],
     &["-o", "-e", "foo", "-e", "bar"],
     &["-e", "-foo"],
+    &["foo1\nTODO"],
+    &["-F", "-o", "foo1\nTODO"],
     // Names.
     &["-z", "foo"],
     &["-z", "-l", "foo"],
@@ -84,6 +86,7 @@ const CASES: &[&[&str]] = &[
     &["-z", "-o", "foo"],
     // Paths.
     &["foo", "--", "src"],
+    &["foo", "--", "."],
     &["-l", "foo", "--", "odd", "lib/3"],
     &["-c", "-e", "foo", "--", "odd/crlf"],
     // Words of habit.

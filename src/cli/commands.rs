@@ -1,14 +1,12 @@
 //! What each command asks of a repository, local or remote alike, and how the answer
 //! looks.
 
-use std::io::Write as _;
-
 use bstr::ByteSlice as _;
 
 use super::args::{Cat, Command, Glob, Ls};
 use super::failure::{self, FOUND, NOTHING_FOUND};
 use super::grep::Search;
-use super::output::{Buffer, Names, Output};
+use super::output::{Buffer, Names, Output, push_fmt};
 use crate::agent::{
     Entry, EntryType, File, ReadAnswer, ReadOptions, Repo, Snapshot, Source, Submodule,
 };
@@ -256,9 +254,4 @@ fn is_submodule(submodule: &Submodule) -> Error {
             submodule.id
         ),
     )
-}
-
-fn push_fmt(bytes: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
-    // Writing to memory does not fail.
-    drop(bytes.write_fmt(text));
 }

@@ -2,10 +2,9 @@
 //! way `git grep -n` does.
 
 use std::ffi::OsString;
-use std::io::Write as _;
 
 use super::args::Grep;
-use super::output::{Names, Output};
+use super::output::{Names, Output, push_fmt};
 use crate::agent::{Snapshot, Source};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
@@ -31,9 +30,11 @@ impl Search {
     pub(super) fn new(args: &Grep, limits: &Limits) -> Result<Self, Error> {
         let (patterns, paths) = args.patterns_and_paths()?;
         let kind = if args.fixed_strings { PatternKind::Fixed } else { PatternKind::Regex };
+        // Each line of a pattern is a pattern, as in every grep.
         let specs: Vec<PatternSpec<'_>> = patterns
             .iter()
-            .map(|text| PatternSpec { text: text.as_encoded_bytes(), kind })
+            .flat_map(|text| text.as_encoded_bytes().split(|&byte| byte == b'\n'))
+            .map(|text| PatternSpec { text, kind })
             .collect();
         let match_options = MatchOptions {
             ignore_case: args.ignore_case,
@@ -76,8 +77,11 @@ impl Search {
         snapshot: &Snapshot<S>,
         out: &Output,
     ) -> Result<bool, Error> {
-        for path in &self.paths {
-            check_path(snapshot, path).await?;
+        // A search of everything is one request, unless its folders are asked for first.
+        if !self.options.filter.is_unrestricted() {
+            for path in &self.paths {
+                check_path(snapshot, path).await?;
+            }
         }
         let mut printer = Printer {
             out: out.clone(),
@@ -122,7 +126,7 @@ impl Printer {
         let separator = self.names.separator(sign);
         bytes.extend_from_slice(&self.name);
         bytes.push(separator);
-        push_number(bytes, line_number);
+        push_fmt(bytes, format_args!("{line_number}"));
         bytes.push(separator);
         bytes.extend_from_slice(text);
         bytes.push(b'\n');
@@ -176,15 +180,9 @@ impl Sink for Printer {
             Report::Count => {
                 self.names.push(bytes, file.path);
                 bytes.push(self.names.separator(b':'));
-                push_number(bytes, summary.lines);
-                bytes.push(b'\n');
+                push_fmt(bytes, format_args!("{}\n", summary.lines));
             }
         }
         out.settle()
     }
-}
-
-fn push_number(bytes: &mut Vec<u8>, number: u64) {
-    // Writing to memory does not fail.
-    drop(write!(bytes, "{number}"));
 }

@@ -106,6 +106,12 @@ impl Buffer {
     }
 }
 
+/// Appends `text`.
+pub(super) fn push_fmt(bytes: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
+    // Writing to memory does not fail.
+    drop(bytes.write_fmt(text));
+}
+
 /// How names of files are shown, and what ends or separates them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Names {
