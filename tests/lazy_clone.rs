@@ -8,11 +8,19 @@
 mod client;
 #[path = "lazy_clone/costs.rs"]
 mod costs;
+#[path = "lazy_clone/failures.rs"]
+mod failures;
+#[path = "lazy_clone/hosts.rs"]
+mod hosts;
 #[path = "lazy_clone/moved.rs"]
 mod moved;
 #[path = "lazy_clone/names.rs"]
 mod names;
+#[path = "support/pack_builder.rs"]
+mod pack_builder;
 #[path = "lazy_clone/refresh.rs"]
 mod refresh;
+#[path = "lazy_clone/sharing.rs"]
+mod sharing;
 #[path = "support/mod.rs"]
 mod support;

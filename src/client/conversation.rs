@@ -238,6 +238,9 @@ impl FetchState {
 
     fn finish(self, interrupt: &dyn Interrupt) -> Result<Fetched, Error> {
         self.response.finish()?;
+        if !self.response.has_packfile() {
+            return Err(Error::new(ErrorKind::Malformed, "the host answered without a pack"));
+        }
         let (staging, stats) = self.ingest.finish(interrupt)?;
         Ok(Fetched {
             committed: staging.commit()?,

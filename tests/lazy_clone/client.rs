@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use gitsip::Error;
 use gitsip::agent::{ReadAnswer, ReadOptions, Remote, RemoteOptions, Repo, Snapshot, Source};
 use gitsip::transport::{HttpOptions, HttpTransport};
 use gitsip::view::grep::{GrepOptions, Hit, MatchOptions, Matcher, PatternSpec, Sink};
-use gitsip::{Error, Limits};
 
 use super::support::git::{self, Sandbox};
 use super::support::http_server::{HttpServer, Recorded};
