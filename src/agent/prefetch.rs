@@ -13,6 +13,9 @@ use super::results::Prefetched;
 use super::snapshot::Snapshot;
 use super::source::Source;
 
+/// What an id in a set of files takes, there and in the set of those that are absent.
+const BYTES_PER_FILE: u64 = 4 * size_of::<ObjectId>() as u64;
+
 /// What a prefetch brings.
 #[derive(Clone, Debug)]
 pub struct PrefetchOptions {
@@ -67,13 +70,17 @@ impl<S: Source> Snapshot<S> {
     ) -> Result<(MissingSet, u64), Error> {
         let options = WalkOptions { filter: filter.clone(), ..WalkOptions::default() };
         let mut files = MissingSet::default();
+        let mut paid = self.source().budget().empty();
+        let mut refused = Ok(());
         self.walk_tree(tree, options, &mut |entry| {
-            if entry.mode.kind() != EntryKind::Gitlink {
-                files.insert(entry.id, Some(Kind::Blob));
+            let is_file = entry.mode.kind() != EntryKind::Gitlink;
+            if is_file && files.insert(entry.id, Some(Kind::Blob)) {
+                refused = paid.grow(BYTES_PER_FILE);
             }
-            true
+            refused.is_ok()
         })
         .await?;
+        refused?;
         let count = files.len() as u64;
         Ok((still_missing(self.source().store(), &files)?, count))
     }

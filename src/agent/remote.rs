@@ -136,11 +136,6 @@ impl<T: Transport> Remote<T> {
         &self.shared.capabilities
     }
 
-    /// The memory this repository spends from.
-    pub fn budget(&self) -> &Budget {
-        &self.shared.budget
-    }
-
     pub(super) fn features(&self) -> &FetchCapability {
         &self.shared.features
     }
@@ -243,6 +238,10 @@ impl<T: Transport> Source for Remote<T> {
 
     fn store(&self) -> &MemoryStore {
         &self.shared.store
+    }
+
+    fn budget(&self) -> &Budget {
+        &self.shared.budget
     }
 
     async fn refs(&self, prefixes: &[BString]) -> Result<Vec<Ref>, Error> {

@@ -184,15 +184,28 @@ impl<S: Source> Snapshot<S> {
 
     /// The files, links and submodules whose paths match `pattern`, in git's order: `*`
     /// stays within a name, `**` crosses folders.
+    ///
+    /// # Errors
+    ///
+    /// `Usage` for a pattern that does not parse; `Limit` when there are more matches than
+    /// fit into memory, in which case [`walk`](Self::walk) hands them out one by one.
     pub async fn glob(&self, pattern: &str) -> Result<Vec<Entry>, Error> {
         let filter = PathFilter::new(&[pattern], &[] as &[&[u8]], &self.repo.limits)?;
         let mut found = Vec::new();
+        // Trees within trees name more paths than they have bytes.
+        let mut paid = self.source().budget().empty();
+        let mut refused = Ok(());
         let options = WalkOptions { filter, ..WalkOptions::default() };
         self.walk(options, |entry| {
-            found.push(Entry::from(*entry));
-            true
+            let bytes = (size_of::<Entry>() + entry.path.len()) as u64;
+            refused = paid.grow(bytes);
+            if refused.is_ok() {
+                found.push(Entry::from(*entry));
+            }
+            refused.is_ok()
         })
         .await?;
+        refused?;
         Ok(found)
     }
 

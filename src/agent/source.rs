@@ -3,6 +3,7 @@
 use bstr::BString;
 
 use crate::error::Error;
+use crate::limits::Budget;
 use crate::oid::ObjectId;
 use crate::store::{MissingSet, Objects, Ref};
 
@@ -18,6 +19,9 @@ pub trait Source {
 
     /// What is held now.
     fn store(&self) -> &Self::Store;
+
+    /// The memory that answers are paid from while they grow.
+    fn budget(&self) -> &Budget;
 
     /// The refs as they are at this moment: those whose names begin with one of
     /// `prefixes`, or all when there is none.

@@ -48,6 +48,10 @@ impl Source for Local {
         &self.repository
     }
 
+    fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
     async fn refs(&self, prefixes: &[BString]) -> Result<Vec<Ref>, Error> {
         Ok(self.repository.list(prefixes)?)
     }

@@ -3,8 +3,9 @@
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
+use std::time::Duration;
 
-use gitsip::agent::RemoteOptions;
+use gitsip::agent::{RemoteOptions, Source as _};
 use gitsip::limits::Which;
 use gitsip::pack::delta;
 use gitsip::{Error, ErrorKind, Limits, ObjectFormat};
@@ -12,7 +13,7 @@ use gitsip::{Error, ErrorKind, Limits, ObjectFormat};
 use super::client::*;
 use super::pack_builder::{PackBuilder, blob_id, seal};
 use super::support::git::{File, Repo, Sandbox};
-use super::support::http_server::{Behaviour, CannedResponse, HttpServer};
+use super::support::http_server::{Behaviour, CannedResponse, HttpServer, Recorded};
 
 const RESULT: &str = "application/x-git-upload-pack-result";
 
@@ -284,6 +285,93 @@ fn a_host_that_drops_one_object_is_asked_for_it_twice_and_then_blamed() {
                 assert_eq!(repo.stats().objects, 4);
             }
         }
+    });
+}
+
+#[test]
+fn who_waits_for_others_does_not_ask_again_meanwhile() {
+    let sandbox = Sandbox::new();
+    tiny(&sandbox);
+    let server = HttpServer::start(sandbox.repos());
+    let (dropped, slow) = (blob_id(b"a\n").to_string(), blob_id(b"b\n").to_string());
+    let empty = response(&PackBuilder::sha1().finish());
+    run(async {
+        let (_, snapshot) = head_of(&server, "r.git").await;
+        snapshot.ls("").await.unwrap();
+        server.forget_requests();
+        let drops = dropped.clone();
+        let hook = move |request: &Recorded| {
+            let answer = CannedResponse::new(200, RESULT, empty.clone());
+            request.body_text().contains(&drops).then_some(answer)
+        };
+        let is_slow = move |request: &Recorded| request.body_text().contains(&slow);
+        server.set_behaviour(Behaviour {
+            hook: Some(Box::new(hook)),
+            faults_when: Some(Box::new(is_slow)),
+            delay: Duration::from_millis(300),
+            ..Behaviour::default()
+        });
+        let other = tokio::spawn({
+            let snapshot = snapshot.clone();
+            async move { read(&snapshot, "b").await }
+        });
+        while server.requests().is_empty() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let error = snapshot.read_many(&["a", "b"], Default::default()).await.unwrap_err();
+        assert!(error.to_string().contains(&dropped), "{error}");
+        assert_eq!(other.await.unwrap().unwrap(), "b\n");
+        let requests = server.requests();
+        let asked = requests.iter().filter(|request| request.body_text().contains(&dropped));
+        assert_eq!(asked.count(), 2);
+    });
+}
+
+/// Ten levels of ten folders that are all the same: a handful of objects, 10^10 paths.
+fn bomb(sandbox: &Sandbox) {
+    let origin = sandbox.bare("r.git");
+    origin.commit("main", &[File::new("a", "a\n")]);
+    let mut entry = format!("100644 blob {}", blob_id(b"a\n"));
+    for _ in 0..10 {
+        let listing: String = (0..10).map(|name| format!("{entry}\tf{name}\n")).collect();
+        let tree = origin.git().bytes_with_input(["mktree"], listing.as_bytes());
+        entry = format!("040000 tree {}", String::from_utf8(tree).unwrap().trim());
+    }
+    let tree = entry.split(' ').next_back().unwrap();
+    let commit = origin.git().run(["commit-tree", "-m", "bomb", tree]);
+    origin.git().run(["update-ref", "refs/heads/main", &commit]);
+}
+
+#[test]
+fn a_handful_of_objects_with_endless_paths_ends_by_a_limit_and_what_came_before_is_true() {
+    let sandbox = Sandbox::new();
+    bomb(&sandbox);
+    let server = HttpServer::start(sandbox.repos());
+    run(async {
+        let options = limits(|limits| {
+            limits.max_memory = 4 << 20;
+            limits.max_walk_entries = 60_000;
+        });
+        let repo = open_with(&server.url("r.git"), options).await.unwrap();
+        let snapshot = repo.snapshot("HEAD").await.unwrap();
+        assert_eq!(snapshot.ls("f3/f4").await.unwrap().entries.len(), 10);
+        let error = snapshot.glob("**").await.unwrap_err();
+        assert_eq!(error.limit().unwrap().which, Which::Memory, "{error}");
+        let mut paths = 0;
+        let walked = snapshot.walk(Default::default(), |entry| {
+            paths += 1;
+            assert!(entry.path.starts_with(b"f0/f0/"));
+            true
+        });
+        assert_eq!(walked.await.unwrap_err().limit().unwrap().which, Which::WalkEntries);
+        assert!(paths > 50_000);
+        let error = grep(&snapshot, "nothing").await.unwrap_err();
+        assert_eq!(error.limit().unwrap().which, Which::WalkEntries);
+        let error = snapshot.prefetch(&Default::default()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        let path = "f9/".repeat(9) + "f9";
+        assert_eq!(read(&snapshot, &path).await.unwrap(), "a\n");
+        assert!(repo.source().budget().used_bytes() < 1 << 20);
     });
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
-use gitsip::agent::{PrefetchOptions, Remote, RemoteOptions, Repo, Snapshot};
+use gitsip::agent::{PrefetchOptions, Remote, RemoteOptions, Repo, Snapshot, Source as _};
 use gitsip::client::progress::{Phase, Progress, ProgressListener};
 use gitsip::transport::HttpTransport;
 use gitsip::view::glob::PathFilter;
