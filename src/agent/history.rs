@@ -72,6 +72,10 @@ impl<T: Transport> Remote<T> {
         }
         let request = lazy::history(tips.to_vec(), options.depth, options.filter.clone(), features);
         let fetched = self.fetch_request(&request).await?;
+        // Later commits join these when no tree of them was left out.
+        if matches!(request.filter, None | Some(Filter::BlobLimit(_) | Filter::BlobNone)) {
+            self.remember(&request.wants)?;
+        }
         Ok(Cloned {
             new_objects: fetched.committed.new_objects,
             shallow: fetched.shallow,

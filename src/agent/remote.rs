@@ -143,6 +143,10 @@ impl<T: Transport> Remote<T> {
     pub(super) async fn fetch_request(&self, request: &FetchRequest) -> Result<Fetched, Error> {
         self.shared.fetch(request).await
     }
+
+    pub(super) fn remember(&self, wants: &[ObjectId]) -> Result<(), Error> {
+        self.shared.remember(wants)
+    }
 }
 
 impl<T: Transport> Shared<T> {

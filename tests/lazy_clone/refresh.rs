@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use gitsip::agent::PrefetchOptions;
+use gitsip::agent::{CloneOptions, PrefetchOptions};
+use gitsip::protocol::Filter;
 
 use super::client::*;
 use super::support::git::{File, Repo, Sandbox};
@@ -198,5 +199,31 @@ fn large_files_that_did_not_change_are_left_out_again() {
         // A commit, a tree, a blob.
         assert_eq!(objects_sent(&server, &sandbox, &origin).len(), 3);
         assert_eq!(read(&next, "a").await.unwrap(), "2\n");
+    });
+}
+
+#[test]
+fn a_snapshot_joins_what_a_clone_brought() {
+    let sandbox = Sandbox::new();
+    let origin = sandbox.bare("r.git");
+    let old = origin.commit("main", &files(0, &[]));
+    let server = HttpServer::start(sandbox.repos());
+    run(async {
+        for filter in [None, Some(Filter::BlobNone), Some(Filter::TreeDepth(0))] {
+            let keeps_trees = !matches!(filter, Some(Filter::TreeDepth(_)));
+            origin.git().run(["update-ref", "refs/heads/main", &old]);
+            let (repo, snapshot) = head_of(&server, "r.git").await;
+            let options = CloneOptions { filter, ..CloneOptions::default() };
+            repo.source().clone_history(&[snapshot.commit()], &options).await.unwrap();
+            origin.commit("main", &files(1, &[3]));
+            server.forget_requests();
+            let next = repo.snapshot("main").await.unwrap();
+            read(&next, "d03/sub/f003.txt").await.unwrap();
+            let sent = objects_sent(&server, &sandbox, &origin).len();
+            // A commit, three trees, a blob; or all trees when none was held.
+            assert_eq!(sent, if keeps_trees { 5 } else { 63 });
+            assert_eq!(grep(&next, "needle").await.unwrap().len(), 120);
+            assert_eq!(grep(&snapshot, "needle").await.unwrap().len(), 120);
+        }
     });
 }
