@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used)]
 #![cfg(feature = "http-client")]
 
+#[path = "lazy_clone/bounds.rs"]
+mod bounds;
 #[path = "lazy_clone/client.rs"]
 mod client;
 #[path = "lazy_clone/costs.rs"]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use gitsip::Error;
 use gitsip::agent::{ReadAnswer, ReadOptions, Remote, RemoteOptions, Repo, Snapshot, Source};
 use gitsip::transport::{HttpOptions, HttpTransport};
 use gitsip::view::grep::{GrepOptions, Hit, MatchOptions, Matcher, PatternSpec, Sink};
+use gitsip::{Error, Limits};
 
 use super::support::git::{self, Sandbox};
 use super::support::http_server::{HttpServer, Recorded};
@@ -32,6 +32,12 @@ pub(crate) async fn head_of(server: &HttpServer, name: &str) -> (RemoteRepo, Rem
     let repo = open_here(server, name).await;
     let snapshot = repo.snapshot("HEAD").await.unwrap();
     (repo, snapshot)
+}
+
+pub(crate) fn limits(change: impl FnOnce(&mut Limits)) -> RemoteOptions {
+    let mut limits = Limits::default();
+    change(&mut limits);
+    RemoteOptions { limits, ..RemoteOptions::default() }
 }
 
 pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
