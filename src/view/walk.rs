@@ -161,9 +161,10 @@ impl Walk {
             check(Which::WalkEntries, self.limits.max_walk_entries, self.visited + 1)?;
             self.visited += 1;
             frame.offset = frame.tree.len() - entries.rest().len();
+            // Before it is copied: a name may be as long as an object.
+            check_path_bytes(&self.limits, frame.path_bytes.saturating_add(entry.name.len()))?;
             self.path.truncate(frame.path_bytes);
             self.path.extend_from_slice(entry.name);
-            check_path_bytes(&self.limits, self.path.len())?;
 
             let (mode, id) = (entry.mode, entry.id);
             let filter = &self.options.filter;
@@ -317,14 +318,13 @@ impl Ahead {
         let mut entries = 0;
         for entry in TreeIter::new(rest, parent.id.format()).map_while(Result::ok) {
             entries += 1;
-            if entry.kind() != EntryKind::Tree {
+            let path_bytes = parent_path.len().saturating_add(entry.name.len());
+            if entry.kind() != EntryKind::Tree || check_path_bytes(limits, path_bytes).is_err() {
                 continue;
             }
             let path = [parent_path, entry.name].concat();
             let Some(level) = parent.level.child(&options.filter, &path) else { continue };
-            let in_bounds = level.depth <= limits.max_tree_depth
-                && check_path_bytes(limits, path.len()).is_ok();
-            if in_bounds && options.enters(level, &path) {
+            if level.depth <= limits.max_tree_depth && options.enters(level, &path) {
                 self.push(Folder { id: entry.id, level }, path.into());
             }
         }

@@ -295,6 +295,26 @@ fn a_nest_of_trees_ends_at_the_depth_limit_and_what_follows_is_walked() {
 }
 
 #[test]
+fn a_name_longer_than_a_path_may_be_is_refused_before_it_is_copied() {
+    let fixture = Fixture::new();
+    let (file, absent) = (fixture.blob("file"), fixture.snapshot(&["absent"]));
+    let long = vec![b'n'; 1 << 20];
+    let root = fixture.tree(&[
+        (Mode::BLOB, &long, file),
+        (Mode::TREE, b"o", absent),
+        (Mode::TREE, &long, absent),
+    ]);
+    fixture.hide(absent);
+    let mut walk = Walk::new(root, WalkOptions::default(), &Limits::default());
+    assert!(matches!(
+        walk.next(&fixture, &NeverInterrupt),
+        Err(ViewError::Limit(limit)) if limit.which == Which::PathBytes
+    ));
+    assert!(matches!(walk.next(&fixture, &NeverInterrupt), Ok(Step::Missing(_))));
+    assert!(walk.path.capacity() < 1 << 10 && walk.ahead.held_bytes < 1 << 10);
+}
+
+#[test]
 fn one_bad_tree_does_not_make_the_rest_unreadable() {
     let fixture = Fixture::new();
     let file = fixture.blob("file");
