@@ -131,7 +131,10 @@ impl Inflater {
         let window = self.len + Self::STEP_BYTES;
         let window = usize::try_from(self.declared).map_or(window, |declared| declared.min(window));
         if self.scratch.len() < window {
-            let len = window.max(self.scratch.len().saturating_mul(2)).max(Self::STEP_BYTES);
+            // Doubled so that it seldom moves, but never beyond what this stream may need.
+            let doubled = self.scratch.len().saturating_mul(2).max(Self::STEP_BYTES);
+            let needed = usize::try_from(self.declared).unwrap_or(usize::MAX);
+            let len = window.max(doubled.min(needed.max(Self::STEP_BYTES)));
             self.held.resize(len as u64)?;
             self.scratch.reserve_exact(len - self.scratch.len());
             self.scratch.resize(len, 0);
@@ -295,6 +298,23 @@ mod tests {
         let mut out = Vec::new();
         assert_eq!(inflate_exact(&stream, 1 << 30, &mut out), Err(InflateError::TooShort));
         assert_eq!(out.capacity(), 0);
+    }
+
+    #[test]
+    fn a_stream_a_little_over_half_of_the_budget_fits() {
+        let content = vec![1; (5 << 20) + 1];
+        let budget = Budget::new(content.len() as u64 + 1_000);
+        let mut inflater = Inflater::new(&budget);
+        let stream = deflate(&content, 1);
+        inflater.begin(content.len() as u64);
+        let mut at = 0;
+        while !{
+            let step = inflater.push(&stream[at..]).unwrap();
+            at += step.consumed;
+            step.done
+        } {}
+        assert_eq!(inflater.bytes(), content);
+        assert_eq!(budget.used_bytes(), content.len() as u64);
     }
 
     #[test]
