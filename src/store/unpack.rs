@@ -60,9 +60,14 @@ impl Chain {
             }
         };
         let mut chain_bytes = bytes.len() as u64;
-        let mut delta_bytes = Vec::new();
+        // One place for all deltas, paid for as long as it is there.
+        let (mut delta_bytes, mut _delta_paid) = (Vec::new(), None);
         for (number, link) in links {
-            let _delta_paid = reserve(allowed_len(limits, link.inflated_size)?)?;
+            let delta_len = allowed_len(limits, link.inflated_size)?;
+            if delta_bytes.capacity() < delta_len {
+                (delta_bytes, _delta_paid) = (Vec::new(), None);
+                _delta_paid = Some(reserve(delta_len)?);
+            }
             inflate(&link, &mut delta_bytes)?;
             let delta = Delta::parse(&delta_bytes, bytes.len())
                 .map_err(|_| corrupt("a delta does not fit its base"))?;
@@ -101,4 +106,44 @@ fn allowed_len(limits: &Limits, size: u64) -> Result<usize, LimitExceeded> {
         allowed: usize::MAX as u64,
         seen: size,
     })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::limits::Budget;
+    use crate::oid::ObjectFormat;
+    use crate::pack::delta::DeltaEncoder;
+    use crate::pack::inflate::deflate;
+
+    #[test]
+    fn the_place_of_a_large_delta_is_paid_for_until_it_is_let_go() {
+        let long = vec![7; 100_000];
+        let mut large = DeltaEncoder::new(4, long.len() as u64);
+        large.insert(&long);
+        let mut small = DeltaEncoder::new(long.len() as u64, 3);
+        small.copy(0, 3);
+        let link = |content: &[u8]| Link {
+            stream: deflate(content, 1).into(),
+            inflated_size: content.len() as u64,
+            size: None,
+        };
+        let links = vec![link(&small.finish()), link(&large.finish()), link(b"base")];
+        let budget = Budget::new(1 << 20);
+        let mut used = Vec::new();
+        let id = ObjectId::null(ObjectFormat::Sha1);
+        let made = Chain { links, base: None }
+            .unpack(
+                &id,
+                &Limits::default(),
+                &mut |bytes| budget.reserve(bytes as u64),
+                &mut |_, _| used.push(budget.used_bytes()),
+            )
+            .unwrap();
+        assert_eq!(&made[..], [7; 3]);
+        assert_eq!(used.len(), 3);
+        assert!(used[1] >= 200_000 && used[2] >= 100_003, "{used:?}");
+        assert_eq!(budget.used_bytes(), 3);
+    }
 }
