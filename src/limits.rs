@@ -108,9 +108,10 @@ pub struct Limits {
     pub max_resolved_bytes: u64,
     /// Resolved bytes summed along one delta chain. 16 GiB: 4,095 revisions of 4 MiB.
     pub max_chain_bytes: u64,
-    /// Refs in one advertisement. 1 M.
+    /// Refs in one advertisement, and lines in one answer to a fetch. 1 M.
     pub max_refs: u64,
-    /// Bytes of one ref advertisement. 256 MiB.
+    /// Bytes of one ref advertisement, and of what is not pack in one answer to a fetch.
+    /// 256 MiB.
     pub max_ref_bytes: u64,
     /// Folders below the root. 2,048: git's own default for `core.maxTreeDepth`.
     pub max_tree_depth: u32,

@@ -9,6 +9,7 @@
 use bstr::{BString, ByteSlice as _};
 
 use crate::error::{Error, ErrorKind};
+use crate::limits::{LimitExceeded, Which, check};
 use crate::text::escape_for_people;
 
 /// Bytes of the longest packet, length digits included (git's `LARGE_PACKET_MAX`).
@@ -44,6 +45,9 @@ pub enum PktError {
         /// What stands there.
         digits: [u8; 4],
     },
+    /// A limit was reached.
+    #[error(transparent)]
+    Limit(#[from] LimitExceeded),
     /// The peer ended the conversation: an `ERR` packet, or band 3.
     #[error("the remote says: {}", escape_for_people(text.trim_ascii()))]
     Remote {
@@ -67,6 +71,7 @@ pub enum PktError {
 impl From<PktError> for Error {
     fn from(error: PktError) -> Self {
         let kind = match &error {
+            PktError::Limit(limit) => return Self::from(*limit),
             PktError::BadBand { .. } | PktError::BadLength { .. } => ErrorKind::Malformed,
             PktError::Remote { text } => kind_of_remote_text(text),
             PktError::TooLong { .. } => ErrorKind::Usage,
@@ -204,7 +209,7 @@ pub enum Token<'a> {
 /// reader.finish()?;
 /// # Ok::<(), gitsip::pktline::PktError>(())
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Reader {
     state: State,
     /// Length digits that have come.
@@ -217,12 +222,14 @@ pub struct Reader {
     /// Bytes taken before the present packet.
     offset: u64,
     packet_bytes: u64,
+    /// Bytes that were no payload of a [`Carriage::BandedStream`].
+    other_bytes: u64,
+    max_other_bytes: u64,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Between packets, or among length digits.
-    #[default]
     Head,
     /// Before the first byte of a packet on some band.
     BandByte { lines: bool },
@@ -244,10 +251,34 @@ enum Meaning {
     Fatal,
 }
 
+impl Default for Reader {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Reader {
-    /// A reader at the start of a stream.
+    /// A reader at the start of a stream of any length.
     pub fn new() -> Self {
-        Self::default()
+        Self {
+            state: State::Head,
+            head: [0; HEAD_BYTES],
+            head_len: 0,
+            left: 0,
+            line: Vec::new(),
+            offset: 0,
+            packet_bytes: 0,
+            other_bytes: 0,
+            max_other_bytes: u64::MAX,
+        }
+    }
+
+    /// The same for a stream of which at most `bytes` are no [`Token::Data`]: lines, text
+    /// for a person, and what packets add, so that keepalives without end have one.
+    #[must_use]
+    pub fn with_max_other_bytes(mut self, bytes: u64) -> Self {
+        self.max_other_bytes = bytes;
+        self
     }
 
     /// The next token; `None` when all input was used. `input` is left at what follows
@@ -265,13 +296,13 @@ impl Reader {
             match self.state {
                 State::Head => {
                     let Some(len) = self.take_head(input)? else { return Ok(None) };
-                    if let Some(token) = self.begin(len, carriage) {
+                    if let Some(token) = self.begin(len, carriage)? {
                         return Ok(Some(token));
                     }
                 }
                 State::BandByte { lines } => {
                     let Some((&band, rest)) = input.split_first() else { return Ok(None) };
-                    self.take_band(band, lines, rest, input);
+                    self.take_band(band, lines, rest, input)?;
                 }
                 State::Buffered(meaning) => {
                     let piece = self.take_piece(input);
@@ -348,13 +379,21 @@ impl Reader {
     }
 
     /// Enters the packet of length `len`, unless it is a token in itself.
-    fn begin(&mut self, len: usize, carriage: Carriage) -> Option<Token<'static>> {
+    fn begin(
+        &mut self,
+        len: usize,
+        carriage: Carriage,
+    ) -> Result<Option<Token<'static>>, PktError> {
+        self.count_other(HEAD_BYTES)?;
         self.left = match len {
-            0 => return Some(Token::Flush),
-            1 => return Some(Token::Delimiter),
-            2 => return Some(Token::ResponseEnd),
+            0 => return Ok(Some(Token::Flush)),
+            1 => return Ok(Some(Token::Delimiter)),
+            2 => return Ok(Some(Token::ResponseEnd)),
             _ => len.saturating_sub(HEAD_BYTES),
         };
+        if carriage == Carriage::Lines {
+            self.count_other(self.left)?;
+        }
         self.line.clear();
         self.state = match carriage {
             Carriage::Lines => State::Buffered(Meaning::Line),
@@ -363,10 +402,17 @@ impl Reader {
             Carriage::BandedLines => State::BandByte { lines: true },
             Carriage::BandedStream => State::BandByte { lines: false },
         };
-        None
+        Ok(None)
     }
 
-    fn take_band<'a>(&mut self, band: u8, lines: bool, rest: &'a [u8], input: &mut &'a [u8]) {
+    fn take_band<'a>(
+        &mut self,
+        band: u8,
+        lines: bool,
+        rest: &'a [u8],
+        input: &mut &'a [u8],
+    ) -> Result<(), PktError> {
+        self.count_other(if band == 1 && !lines { 1 } else { self.left })?;
         self.state = match band {
             // Nothing but the band is a keepalive, not an empty line.
             1 if lines && self.left > 1 => State::Buffered(Meaning::Line),
@@ -376,11 +422,17 @@ impl Reader {
             // The byte belongs to the text and is taken with it.
             _ => {
                 self.state = State::Buffered(Meaning::Bandless);
-                return;
+                return Ok(());
             }
         };
         self.left = self.left.saturating_sub(1);
         *input = rest;
+        Ok(())
+    }
+
+    fn count_other(&mut self, bytes: usize) -> Result<(), LimitExceeded> {
+        self.other_bytes = self.other_bytes.saturating_add(bytes as u64);
+        check(Which::RefBytes, self.max_other_bytes, self.other_bytes)
     }
 
     fn take_piece<'a>(&mut self, input: &mut &'a [u8]) -> &'a [u8] {

@@ -3,12 +3,15 @@
 //! Follows git's `protocol-v2` ("fetch", "output"). The decoder takes sections in any
 //! order, skips those it does not know, keeps nothing, and hands the pack's bytes out as
 //! slices of its input. Addresses of packs elsewhere (`packfile-uris`) are never
-//! fetched, so they are skipped too.
+//! fetched, so they are skipped too. What is not pack is bounded, kept or not: a server
+//! that never comes to the pack, or never stops talking beside it, is told from a slow
+//! one.
 
 use bstr::BString;
 
 use super::capabilities::unexpected;
 use super::{ProtocolError, encode_line, encode_short, parse_id};
+use crate::limits::{Limits, Which, check};
 use crate::oid::{ObjectFormat, ObjectId};
 use crate::pktline::{self, Band, Carriage, Reader, Token};
 
@@ -61,6 +64,9 @@ pub struct FetchResponse {
     sideband_all: bool,
     has_packfile: bool,
     reader: Reader,
+    /// Lines that were handed out, each of which its receiver may keep.
+    lines: u64,
+    max_lines: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,15 +84,28 @@ enum Section {
 }
 
 impl FetchResponse {
-    /// Expects an answer from a repository of `format`.
+    /// Expects an answer from a repository of `format`, under the default limits.
     pub fn new(format: ObjectFormat) -> Self {
+        let limits = Limits::default();
         Self {
             section: Ok(Section::Start),
             format,
             sideband_all: false,
             has_packfile: false,
-            reader: Reader::new(),
+            reader: Reader::new().with_max_other_bytes(limits.max_ref_bytes),
+            lines: 0,
+            max_lines: limits.max_refs,
         }
+    }
+
+    /// The same under other limits: [`max_refs`](Limits::max_refs) lines, and
+    /// [`max_ref_bytes`](Limits::max_ref_bytes) of anything that is not pack (lines, text
+    /// for people, the packets' own bytes).
+    #[must_use]
+    pub fn with_limits(mut self, limits: &Limits) -> Self {
+        self.reader = self.reader.with_max_other_bytes(limits.max_ref_bytes);
+        self.max_lines = limits.max_refs;
+        self
     }
 
     /// Expects the answer to a request with [`sideband_all`](super::FetchRequest).
@@ -162,7 +181,11 @@ impl FetchResponse {
                 (_, Token::Progress(bytes)) => return Ok(Some(FetchEvent::Progress(bytes))),
                 (Section::Start, Token::Line) => Section::named(self.reader.line()),
                 (_, Token::Line) => match self.read_line(section)? {
-                    Some(event) => return Ok(Some(event)),
+                    Some(event) => {
+                        self.lines += 1;
+                        check(Which::Refs, self.max_lines, self.lines)?;
+                        return Ok(Some(event));
+                    }
                     None => section,
                 },
                 (_, Token::Flush) => Section::Ended,
@@ -514,6 +537,36 @@ mod tests {
             let truncated = Some(ProtocolError::Truncated { place: PLACE });
             assert_eq!(read_split(&bytes[..len], false).error, truncated, "{len}");
         }
+    }
+
+    #[test]
+    fn talk_without_end_has_one_however_it_is_cut() {
+        let limits = Limits { max_refs: 10, max_ref_bytes: 1_000, ..Limits::default() };
+        let answer = || FetchResponse::new(ObjectFormat::Sha1).with_limits(&limits);
+        let shallow = format!("shallow {A}");
+        let mut many = vec!["shallow-info"];
+        many.extend([shallow.as_str(); 11]);
+        let mut skipped = vec!["future"];
+        skipped.extend(["a line that nobody knows"; 40]);
+        let banded = |packet: &[u8]| [packets(&["packfile"]), packet.repeat(250)].concat();
+        for (input, which) in [
+            (packets(&many), Which::Refs),
+            (packets(&skipped), Which::RefBytes),
+            (banded(b"0005\x01"), Which::RefBytes),
+            (banded(b"0006\x02."), Which::RefBytes),
+            (banded(b"0004"), Which::RefBytes),
+            (banded(b"0006\x01P"), Which::RefBytes),
+        ] {
+            let whole = read(answer(), &[&input]);
+            assert_eq!(read(answer(), &input.chunks(1).collect::<Vec<_>>()), whole);
+            let limit = crate::Error::from(whole.error.unwrap()).limit().unwrap();
+            assert_eq!((limit.which, limit.allowed < limit.seen), (which, true));
+        }
+        // A pack of any length is none of it.
+        let mut long = packets(&["packfile"]);
+        (0..9).for_each(|_| pktline::encode_band(&mut long, Band::Data, &[7; 60_000]));
+        long.extend_from_slice(b"0000");
+        assert_eq!(read(answer(), &[&long]).error, None);
     }
 
     proptest! {
