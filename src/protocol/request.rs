@@ -157,8 +157,8 @@ impl RequestDecoder {
         if self.seen.contains(line) {
             return Ok(());
         }
-        // Once in the set, once in the request.
-        self.held.grow(2 * (size_of::<BString>() + line.len()) as u64)?;
+        // Once in the set, once in the request, and each where tables double.
+        self.held.grow(2 * (3 * size_of::<BString>() + line.len()) as u64)?;
         self.seen.insert(line.into());
         match &mut self.request {
             Some(Request::LsRefs(request)) => request.take(line),
