@@ -1,7 +1,8 @@
 //! The address of a submodule, from the root's `.gitmodules`.
 //!
 //! Reads as much of git's configuration format (`git-config`, "Syntax") as that file
-//! uses. The address is a peer's text: it is shown, never followed.
+//! uses. The address is a peer's text: it is shown, never followed. A file larger than
+//! any in use names no address: what it says would take many times its own memory.
 
 use bstr::{BStr, BString, ByteSlice as _};
 use hashbrown::HashMap;
@@ -27,6 +28,10 @@ pub(super) fn url_of(
         Err(error) => return Err(error),
     };
     if !file.mode.kind().is_blob() {
+        return Ok(Lookup::Ready(None));
+    }
+    let size = objects.header(&file.id)?.map(|header| header.size);
+    if size.is_some_and(|size| size > MAX_FILE_BYTES) {
         return Ok(Lookup::Ready(None));
     }
     match objects.read(&file.id)? {
@@ -171,11 +176,38 @@ impl<'a> Parser<'a> {
     }
 }
 
+/// Some 5,000 submodules.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::fixture::Fixture;
     use super::*;
+    use crate::limits::Limits;
+    use crate::object::Mode;
+
+    #[test]
+    fn a_file_larger_than_any_in_use_names_no_address() {
+        let fixture = Fixture::new();
+        let module = b"[submodule \"a\"]\npath = a\nurl = u\n";
+        let more = b"[submodule \"b\"]\n".repeat(1 << 16);
+        for (content, url) in
+            [(module.to_vec(), Some(BString::from("u"))), ([&module[..], &more].concat(), None)]
+        {
+            let blob = fixture.blob(content);
+            let root = fixture.tree(&[(Mode::BLOB, b".gitmodules", blob)]);
+            let limits = Limits::default();
+            let mut resolver = Resolver::new(&limits);
+            let Ok(Lookup::Ready(found)) = url_of(&fixture, &mut resolver, &root, &"a".into())
+            else {
+                panic!("nothing is missing")
+            };
+            assert_eq!(found, url);
+            assert_eq!(fixture.reads(&blob), u32::from(url.is_some()));
+        }
+    }
 
     #[test]
     fn addresses_are_found_however_the_file_is_written() {

@@ -80,6 +80,10 @@ pub struct ListEntry {
 
 /// Lists the folder `path`, or shows the one thing that is there. A link in the last
 /// place is followed.
+///
+/// # Errors
+/// Those of [`resolve`], and [`ViewError::Limit`] for a folder whose listing would take
+/// more than a quarter of [`max_memory`](Limits::max_memory): walk it instead.
 pub fn ls(
     objects: &impl Objects,
     root: &ObjectId,
@@ -113,6 +117,7 @@ pub fn ls(
     let Some(tree) = Trees::new(limits).read(objects, &found.id)? else {
         return Ok(Lookup::Missing(MissingSet::of(found.id, Some(Kind::Tree))));
     };
+    let mut occupied = 0;
     for found in TreeIter::new(&tree, found.id.format()) {
         let count = listing.entries.len() as u64;
         if count.is_multiple_of(ENTRIES_PER_CHECK) {
@@ -121,6 +126,9 @@ pub fn ls(
         check(Which::WalkEntries, limits.max_walk_entries, count + 1)?;
         match found {
             Ok(found) => {
+                // Twice, as vectors double.
+                occupied += (2 * size_of::<ListEntry>() + found.name.len()) as u64;
+                check(Which::Memory, limits.max_memory / 4, occupied)?;
                 let size = size(found.mode, &found.id)?;
                 listing.entries.push(entry(found.name, found.mode, found.id, size));
             }
@@ -240,5 +248,11 @@ mod tests {
         let limits = Limits { max_walk_entries: 2, ..Limits::default() };
         let error = ls(&fixture, &root, b"", false, &limits, &NeverInterrupt).unwrap_err();
         assert!(matches!(error, ViewError::Limit(limit) if limit.which == Which::WalkEntries));
+        let limits = Limits { max_memory: 8 << 10, ..Limits::default() };
+        assert!(ls(&fixture, &root, b"", false, &limits, &NeverInterrupt).is_ok());
+        let names: Vec<_> = (0..100).map(|number| format!("{number}")).collect();
+        let root = fixture.snapshot(&names);
+        let error = ls(&fixture, &root, b"", false, &limits, &NeverInterrupt).unwrap_err();
+        assert!(matches!(error, ViewError::Limit(limit) if limit.which == Which::Memory));
     }
 }
