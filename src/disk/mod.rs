@@ -94,7 +94,7 @@ impl Repository {
         let folders = alternates::object_dirs(&layout.common_dir.join("objects"))?;
         let packs = Packs::open(folders.iter().map(|dir| dir.join("pack")).collect(), format)?;
         let loose = folders.into_iter().map(|dir| LooseStore::new(dir, format)).collect();
-        let refs = RefFiles::new(layout.clone(), format, limits);
+        let refs = RefFiles::new(layout.clone(), format, limits, budget);
         let cache_bytes = (budget.limit_bytes() / 4).min(MAX_CACHE_BYTES);
         let bases = Arc::new(Mutex::new(BaseCache::new(cache_bytes)));
         let weak: Weak<Mutex<BaseCache>> = Arc::downgrade(&bases);

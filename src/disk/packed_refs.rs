@@ -11,7 +11,7 @@ use bstr::{BStr, BString, ByteSlice as _};
 use super::files::{malformed, read_small};
 use super::ref_name::is_ref_name;
 use super::refs::Peeled;
-use crate::limits::{Limits, Which, check};
+use crate::limits::{Budget, Limits, Reservation, Which, check};
 use crate::oid::{ObjectFormat, ObjectId};
 use crate::store::StoreError;
 
@@ -24,8 +24,11 @@ pub(super) struct PackedRef {
 }
 
 /// The whole file, sorted by name.
-#[derive(Debug, Default)]
-pub(super) struct PackedRefs(Vec<PackedRef>);
+#[derive(Debug)]
+pub(super) struct PackedRefs {
+    refs: Vec<PackedRef>,
+    _paid: Reservation,
+}
 
 impl PackedRefs {
     /// What the file at `path` holds: nothing when there is none.
@@ -33,23 +36,29 @@ impl PackedRefs {
         path: &Path,
         format: ObjectFormat,
         limits: &Limits,
+        budget: &Budget,
     ) -> Result<Self, StoreError> {
+        // The file and the names in it exist together; no line is shorter than an id.
+        let bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+        let bytes = bytes.min(limits.max_ref_bytes);
+        let lines = bytes / format.hex_len() as u64;
+        let paid = budget.reserve(2 * bytes + lines * size_of::<PackedRef>() as u64)?;
         let bytes = read_small(path, limits.max_ref_bytes)?.unwrap_or_default();
         let refs = parse(&bytes, format, limits.max_refs).map_err(|error| match error {
             Refused::Line(number) => malformed(path, format!("line {number} is no ref")),
             Refused::Cut => malformed(path, "its last line has no line end: it may be cut off"),
             Refused::Limit(limit) => limit.into(),
         })?;
-        Ok(Self(refs))
+        Ok(Self { refs, _paid: paid })
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &PackedRef> {
-        self.0.iter()
+        self.refs.iter()
     }
 
     pub(super) fn find(&self, name: &BStr) -> Option<&PackedRef> {
-        let at = self.0.binary_search_by(|one| one.name.as_bstr().cmp(name)).ok()?;
-        self.0.get(at)
+        let at = self.refs.binary_search_by(|one| one.name.as_bstr().cmp(name)).ok()?;
+        self.refs.get(at)
     }
 }
 
@@ -170,6 +179,24 @@ mod tests {
             peeled("# pack-refs with: peeled fully-peeled \n"),
             [Peeled::Itself, to, Peeled::Itself]
         );
+    }
+
+    #[test]
+    fn the_file_is_paid_for_before_it_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("packed-refs");
+        let text = format!("{} refs/heads/name\n", "a".repeat(40)).repeat(100);
+        std::fs::write(&path, &text).unwrap();
+        let read = |budget: &Budget| {
+            PackedRefs::read(&path, ObjectFormat::Sha1, &Limits::default(), budget)
+        };
+        assert!(matches!(read(&Budget::new(10_000)), Err(StoreError::Limit(_))));
+        let budget = Budget::new(1 << 20);
+        let refs = read(&budget).unwrap();
+        let least = refs.refs.len() * size_of::<PackedRef>() + text.len();
+        assert!(budget.used_bytes() >= least as u64);
+        drop(refs);
+        assert_eq!(budget.used_bytes(), 0);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::discover::Layout;
 use super::files::{io_error, is_absent, list, malformed, read_small};
 use super::packed_refs::{PackedRef, PackedRefs};
 use super::ref_name::is_ref_name;
-use crate::limits::{Limits, Which, check};
+use crate::limits::{Budget, Limits, Which, check};
 use crate::oid::{ObjectFormat, ObjectId};
 use crate::store::StoreError;
 
@@ -27,6 +27,7 @@ pub(super) struct RefFiles {
     layout: Layout,
     format: ObjectFormat,
     limits: Limits,
+    budget: Budget,
 }
 
 /// A ref followed to its end.
@@ -57,8 +58,13 @@ enum Loose {
 }
 
 impl RefFiles {
-    pub(super) fn new(layout: Layout, format: ObjectFormat, limits: &Limits) -> Self {
-        Self { layout, format, limits: limits.clone() }
+    pub(super) fn new(
+        layout: Layout,
+        format: ObjectFormat,
+        limits: &Limits,
+        budget: &Budget,
+    ) -> Self {
+        Self { layout, format, limits: limits.clone(), budget: budget.clone() }
     }
 
     /// The refs whose names begin with one of `prefixes`, or all, `HEAD` first.
@@ -178,7 +184,8 @@ impl RefFiles {
     }
 
     fn packed_refs(&self) -> Result<PackedRefs, StoreError> {
-        PackedRefs::read(&self.layout.common_dir.join("packed-refs"), self.format, &self.limits)
+        let path = self.layout.common_dir.join("packed-refs");
+        PackedRefs::read(&path, self.format, &self.limits, &self.budget)
     }
 
     fn path_of(&self, name: &BStr) -> PathBuf {
