@@ -9,10 +9,14 @@ mod failure;
 #[cfg(feature = "http-client")]
 mod http;
 #[cfg(feature = "http-client")]
+mod open;
+#[cfg(feature = "http-client")]
 mod pump;
 
 #[cfg(feature = "http-client")]
 pub use http::{HttpBody, HttpOptions, HttpTransport};
+#[cfg(feature = "http-client")]
+pub use open::{HttpRepo, open};
 
 #[cfg(all(test, feature = "http-client"))]
 mod tests;
