@@ -6,6 +6,7 @@
 mod commit;
 mod header;
 mod ident;
+mod mode;
 mod name;
 mod tag;
 mod tree;
@@ -18,11 +19,10 @@ use crate::oid::{Collision, Hasher, ObjectFormat, ObjectId};
 pub use commit::{Commit, CommitRef, Parents};
 pub use header::{HeaderRef, Headers};
 pub use ident::{IdentRef, Time};
+pub use mode::{EntryKind, Mode};
 pub use name::{Suspicion, suspicious_name};
 pub use tag::{Tag, TagRef};
-pub use tree::{
-    EntryKind, Mode, Tree, TreeEntry, TreeEntryRef, TreeIter, TreeRef, compare_entries,
-};
+pub use tree::{Tree, TreeEntry, TreeEntryRef, TreeIter, TreeRef, compare_entries};
 
 /// The four kinds of object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
