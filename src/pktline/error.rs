@@ -1,0 +1,100 @@
+//! Why packets could not be read or written, and what a peer's last words mean.
+//!
+//! A server that gives up says so in words, not in codes. They are sorted here by what
+//! git and the large hosts are known to say.
+
+use bstr::{BString, ByteSlice as _};
+
+use super::MAX_DATA_BYTES;
+use crate::error::{Error, ErrorKind};
+use crate::limits::LimitExceeded;
+use crate::text::escape_for_people;
+
+/// Why packets could not be read or written. `offset` counts bytes of the stream.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PktError {
+    /// A packet on no known band, where bands are spoken.
+    #[error("the packet at byte {offset} is on the unknown band {band}")]
+    BadBand {
+        /// Where the packet begins.
+        offset: u64,
+        /// The number it begins with.
+        band: u8,
+    },
+    /// Four bytes that are no length.
+    #[error("'{}' at byte {offset} is no packet length", escape_for_people(digits))]
+    BadLength {
+        /// Where they are.
+        offset: u64,
+        /// What stands there.
+        digits: [u8; 4],
+    },
+    /// A limit was reached.
+    #[error(transparent)]
+    Limit(#[from] LimitExceeded),
+    /// The peer ended the conversation: an `ERR` packet, or band 3.
+    #[error("the remote says: {}", escape_for_people(text.trim_ascii()))]
+    Remote {
+        /// Its words, as they came.
+        text: BString,
+    },
+    /// A packet to be written is longer than a packet may be.
+    #[error("a line of {len} bytes does not fit into a packet of {MAX_DATA_BYTES}")]
+    TooLong {
+        /// Bytes of its payload.
+        len: usize,
+    },
+    /// The stream ended inside a packet.
+    #[error("the stream ends inside the packet at byte {offset}")]
+    Truncated {
+        /// Where the packet begins.
+        offset: u64,
+    },
+}
+
+impl From<PktError> for Error {
+    fn from(error: PktError) -> Self {
+        let kind = match &error {
+            PktError::Limit(limit) => return Self::from(*limit),
+            PktError::BadBand { .. } | PktError::BadLength { .. } => ErrorKind::Malformed,
+            PktError::Remote { text } => kind_of_remote_text(text),
+            PktError::TooLong { .. } => ErrorKind::Usage,
+            PktError::Truncated { .. } => ErrorKind::Transport,
+        };
+        let code = match &error {
+            PktError::Remote { text } if text.contains_str("not our ref") => "not_our_ref",
+            _ => kind.code(),
+        };
+        Self::new(kind, error.to_string()).with_code(code).with_source(error)
+    }
+}
+
+/// Who is to blame, from words that servers are known to use. Anything unknown is the
+/// host's failure.
+fn kind_of_remote_text(text: &[u8]) -> ErrorKind {
+    const NOT_FOUND: &[&str] =
+        &["not our ref", "not found", "unknown ref", "does not exist", "not exported"];
+    const AUTH: &[&str] = &["access denied", "authentication", "permission denied", "unauthorized"];
+    let text = text.to_ascii_lowercase();
+    let says = |words: &[&str]| words.iter().any(|words| text.contains_str(words));
+    if is_filter_refusal(&text) {
+        ErrorKind::Unsupported
+    } else if says(NOT_FOUND) {
+        ErrorKind::NotFound
+    } else if says(AUTH) {
+        ErrorKind::Auth
+    } else {
+        ErrorKind::Transport
+    }
+}
+
+/// Whether a server's words refuse an object filter, in any of the ways git and the
+/// large hosts put it.
+pub fn is_filter_refusal(text: &[u8]) -> bool {
+    let text = text.to_ascii_lowercase();
+    text.contains_str("filter")
+        && ["not supported", "unsupported", "not allowed", "not recognized", "not enabled"]
+            .into_iter()
+            .any(|words| text.contains_str(words))
+}
