@@ -5,10 +5,13 @@
 //! depending on how it was cut. Who sends what when is not decided here: that is
 //! `client` and `server`.
 
+mod advertisement;
 mod capabilities;
 mod fetch;
 mod fetch_response;
 mod filter;
+#[cfg(test)]
+mod fixture;
 mod ls_refs;
 mod request;
 
@@ -17,12 +20,11 @@ use bstr::{BStr, BString, ByteSlice as _};
 use crate::error::{Error, ErrorKind};
 use crate::limits::LimitExceeded;
 use crate::oid::{ObjectFormat, ObjectId};
-use crate::pktline::{self, PktError};
+use crate::pktline::{self, PktError, Token};
 use crate::text::escape_for_people;
 
-pub use capabilities::{
-    Advertisement, Capabilities, FetchCapability, LsRefsCapability, SERVICE_HEADER,
-};
+pub use advertisement::Advertisement;
+pub use capabilities::{Capabilities, FetchCapability, LsRefsCapability, SERVICE_HEADER};
 pub use fetch::{Deepen, FetchRequest};
 pub use fetch_response::{FetchEvent, FetchResponse, FetchResponseWriter};
 pub use filter::Filter;
@@ -168,6 +170,17 @@ impl From<ProtocolError> for Error {
         };
         Self::new(kind, error.to_string()).with_source(error)
     }
+}
+
+/// The error for a packet without content where it has no place.
+fn unexpected(token: Token<'_>, place: &'static str) -> ProtocolError {
+    let packet = match token {
+        Token::Delimiter => "delimiter",
+        Token::Flush => "flush",
+        Token::ResponseEnd => "response-end",
+        Token::Data(_) | Token::Line | Token::Progress(_) => "data",
+    };
+    ProtocolError::UnexpectedPacket { packet, place }
 }
 
 /// The start of a peer's line, for an error.
