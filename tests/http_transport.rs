@@ -13,10 +13,10 @@ use std::sync::{Arc, Barrier, mpsc};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use gitsip::ErrorKind;
 use gitsip::client::conversation::{Context, Conversation, Outcome};
 use gitsip::client::transport::{Method, Request, Transport};
 use gitsip::transport::{HttpBody, HttpOptions, HttpTransport};
+use gitsip::{Budget, ErrorKind};
 use tokio::runtime::{Builder, Runtime};
 
 #[path = "support/raw_server.rs"]
@@ -104,7 +104,7 @@ fn a_conversation_is_fed_and_finished() {
         stream.write_all(b" world").unwrap();
         wait_for_close(&mut stream);
     });
-    let (conversation, received) = converse(address);
+    let (conversation, received) = converse(address, Conversation::text(&Context::default()));
     received.unwrap();
     assert_eq!(conversation.received_bytes(), 11);
     match conversation.into_outcome() {
@@ -117,19 +117,23 @@ fn a_conversation_is_fed_and_finished() {
 fn a_conversation_that_was_cut_is_not_finished() {
     let address = serve(|mut stream| {
         read_head(&mut stream).unwrap();
-        stream.write_all(b"HTTP/1.1 500 No\r\ncontent-length: 11\r\n\r\nhello").unwrap();
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n000eversion 2\n").unwrap();
     });
-    let (conversation, received) = converse(address);
+    let advertisement = Conversation::advertisement(&Budget::new(1 << 20), &Context::default());
+    let (conversation, received) = converse(address, advertisement);
     assert_eq!(received.unwrap_err().code(), "cut");
-    assert_eq!(conversation.received_bytes(), 5);
+    assert_eq!(conversation.received_bytes(), 14);
     assert!(conversation.into_outcome().is_none());
 }
 
-fn converse(address: SocketAddr) -> (Conversation, Result<(), gitsip::Error>) {
+fn converse(
+    address: SocketAddr,
+    conversation: Conversation,
+) -> (Conversation, Result<(), gitsip::Error>) {
     let transport = transport();
     threads().block_on(async {
         let response = transport.send(get(address)).await.unwrap();
-        transport.receive(response.body, Conversation::text(&Context::default())).await
+        transport.receive(response.body, conversation).await
     })
 }
 
