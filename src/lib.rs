@@ -73,3 +73,8 @@ pub use limits::{Budget, Interrupt, Limits, Workers};
 pub use oid::{ObjectFormat, ObjectId};
 #[cfg(feature = "http-client")]
 pub use transport::open;
+
+/// The README's code compiles.
+#[cfg(all(doctest, feature = "http-client"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
