@@ -47,11 +47,6 @@ impl IdPrefix {
     pub fn first_byte(&self) -> u8 {
         self.bytes[0]
     }
-
-    /// The smallest raw bytes that begin with it, for a search in sorted ids.
-    pub fn lowest(&self) -> &[u8; 32] {
-        &self.bytes
-    }
 }
 
 #[cfg(test)]
