@@ -174,14 +174,20 @@ impl MemoryStore {
         }
     }
 
-    /// Inflates what `chain` describes and keeps a raw copy.
-    fn read_cold(&self, id: &ObjectId, entry: u32, chain: Chain) -> Result<Bytes, StoreError> {
-        let limits = &self.0.limits;
-        let mut reserve = |bytes| self.0.budget.reserve(paid_bytes(bytes));
-        let bytes = chain.unpack(id, limits, &mut reserve, &mut |_, _| {})?;
-        let mut inner = self.lock();
-        inner.inflates += 1;
-        inner.keep_copy(&self.0.budget, entry, &bytes);
+    /// Inflates what `chain` describes, the streams of these `entries`, and keeps raw
+    /// copies of the first and of some on the way.
+    fn read_cold(&self, id: &ObjectId, entries: &[u32], chain: Chain) -> Result<Bytes, StoreError> {
+        let Shared { limits, budget, .. } = &*self.0;
+        let mut reserve = |bytes| budget.reserve(paid_bytes(bytes));
+        let mut made = |link: usize, bytes: &Bytes| {
+            if link.is_multiple_of(LINKS_BETWEEN_COPIES)
+                && let Some(&entry) = entries.get(link)
+            {
+                self.lock().keep_copy(budget, entry, bytes);
+            }
+        };
+        let bytes = chain.unpack(id, limits, &mut reserve, &mut made)?;
+        self.lock().inflates += 1;
         Ok(bytes)
     }
 }
@@ -214,9 +220,9 @@ impl Objects for MemoryStore {
             inner.raw_hits += 1;
             return Ok(Some(Object { kind: entry.kind, bytes }));
         }
-        let chain = inner.chain(index, &self.0.limits)?;
+        let (entries, chain) = inner.chain(index, &self.0.limits)?;
         drop(inner);
-        Ok(Some(Object { kind: entry.kind, bytes: self.read_cold(id, index, chain)? }))
+        Ok(Some(Object { kind: entry.kind, bytes: self.read_cold(id, &entries, chain)? }))
     }
 
     fn packed(&self, id: &ObjectId) -> Result<Option<PackedEntry>, StoreError> {
@@ -259,9 +265,10 @@ impl Inner {
         }
     }
 
-    /// The streams from an entry down to the first that is whole or has a raw copy.
-    fn chain(&mut self, index: u32, limits: &Limits) -> Result<Chain, LimitExceeded> {
-        let mut chain = Chain::default();
+    /// The streams from an entry down to the first that is whole or has a raw copy, and
+    /// whose they are.
+    fn chain(&mut self, index: u32, limits: &Limits) -> Result<(Vec<u32>, Chain), LimitExceeded> {
+        let (mut entries, mut chain) = (Vec::new(), Chain::default());
         let mut next = Some(index);
         while let Some(index) = next.take() {
             let Some(&entry) = self.entries.entry(index) else { break };
@@ -269,13 +276,14 @@ impl Inner {
                 chain.base = Some(bytes);
             } else if let Form::Packed { place, inflated_size, base } = entry.form {
                 let stream = place.slice(&self.segments);
+                entries.push(index);
                 chain.links.push(Link { stream, inflated_size, size: Some(entry.size) });
                 let depth = chain.links.len() as u64 - 1;
                 check(Which::DeltaDepth, u64::from(limits.max_delta_depth), depth)?;
                 next = base;
             }
         }
-        Ok(chain)
+        Ok((entries, chain))
     }
 
     /// Makes `bytes`, which are paid for already, the raw copy of an entry.
@@ -313,6 +321,10 @@ impl fmt::Debug for MemoryStore {
     }
 }
 
+/// Of a long chain every so many objects are kept when they are made again. Whoever reads
+/// all objects of a chain from its end then makes each of them from one nearby, where
+/// from the root each time he would make as many as the square of its length.
+const LINKS_BETWEEN_COPIES: usize = 16;
 const EMPTY_TREE: Header = Header { kind: Kind::Tree, size: 0 };
 
 #[cfg(test)]
@@ -379,6 +391,28 @@ mod tests {
             "{refused}"
         );
         assert!(store.read(&samples[deepest - 1].id(ObjectFormat::Sha1)).is_ok());
+    }
+
+    #[test]
+    fn a_long_chain_is_not_made_from_its_root_for_each_of_its_objects() {
+        let store = store(ObjectFormat::Sha1, 64 << 20);
+        let samples = samples(ObjectFormat::Sha1);
+        let mut staging = store.stage();
+        fill_staging(&mut staging, ObjectFormat::Sha1, &samples);
+        staging.commit().unwrap();
+        while store.lock().raw.evict(u64::MAX) {}
+        let deepest = samples.iter().rposition(|sample| sample.base.is_some()).unwrap();
+        let mut longest = Vec::new();
+        for sample in samples[..=deepest].iter().rev().take(55) {
+            let id = sample.id(ObjectFormat::Sha1);
+            let mut inner = store.lock();
+            let index = inner.entries.find(&id).unwrap();
+            longest.push(inner.chain(index, &store.0.limits).unwrap().1.links.len());
+            drop(inner);
+            assert_eq!(store.read(&id).unwrap().unwrap().bytes, sample.content);
+        }
+        assert!(longest[0] > 59, "{longest:?}");
+        assert!(longest[1..].iter().all(|&links| links <= LINKS_BETWEEN_COPIES), "{longest:?}");
     }
 
     #[test]
