@@ -83,7 +83,7 @@ pub struct ListEntry {
 ///
 /// # Errors
 /// Those of [`resolve`], and [`ViewError::Limit`] for a folder whose listing would take
-/// more than a quarter of [`max_memory`](Limits::max_memory): walk it instead.
+/// more than half of [`max_memory`](Limits::max_memory): walk it instead.
 pub fn ls(
     objects: &impl Objects,
     root: &ObjectId,
@@ -128,7 +128,7 @@ pub fn ls(
             Ok(found) => {
                 // Twice, as vectors double.
                 occupied += (2 * size_of::<ListEntry>() + found.name.len()) as u64;
-                check(Which::Memory, limits.max_memory / 4, occupied)?;
+                check(Which::Memory, limits.max_memory / 2, occupied)?;
                 let size = size(found.mode, &found.id)?;
                 listing.entries.push(entry(found.name, found.mode, found.id, size));
             }
@@ -248,7 +248,7 @@ mod tests {
         let limits = Limits { max_walk_entries: 2, ..Limits::default() };
         let error = ls(&fixture, &root, b"", false, &limits, &NeverInterrupt).unwrap_err();
         assert!(matches!(error, ViewError::Limit(limit) if limit.which == Which::WalkEntries));
-        let limits = Limits { max_memory: 8 << 10, ..Limits::default() };
+        let limits = Limits { max_memory: 4 << 10, ..Limits::default() };
         assert!(ls(&fixture, &root, b"", false, &limits, &NeverInterrupt).is_ok());
         let names: Vec<_> = (0..100).map(|number| format!("{number}")).collect();
         let root = fixture.snapshot(&names);
