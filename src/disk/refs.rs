@@ -75,21 +75,26 @@ impl RefFiles {
         let wanted = |name: &[u8]| {
             prefixes.is_empty() || prefixes.iter().any(|prefix| name.starts_with(prefix))
         };
+        // Loose ones first: git packs a ref before it takes its file away.
+        let mut loose = BTreeSet::new();
+        self.loose_names(&wanted, &mut loose)?;
         let packed = self.packed_refs()?;
-        let mut names = BTreeSet::new();
-        for PackedRef { name, .. } in packed.iter().filter(|one| wanted(&one.name)) {
-            names.insert(name.clone());
-        }
-        self.loose_names(&wanted, &mut names)?;
+        let names: BTreeSet<&BString> =
+            packed.iter().map(|one| &one.name).filter(|name| wanted(name)).chain(&loose).collect();
         let mut found = Vec::new();
         if wanted(HEAD) {
             found.push((BString::from(HEAD), self.resolve(BStr::new(HEAD), &packed)?));
         }
         for name in names {
-            match self.resolve(name.as_bstr(), &packed) {
+            // Without a file there is none to look for, of a million names perhaps.
+            let resolved = match packed.find(name.as_bstr()) {
+                Some(one) if !loose.contains(name) => Ok(one.into()),
+                _ => self.resolve(name.as_bstr(), &packed),
+            };
+            match resolved {
                 Ok(Resolved { target: None, .. }) => {}
-                Ok(resolved) => found.push((name, resolved)),
-                Err(error) if prefixes.contains(&name) => return Err(error),
+                Ok(resolved) => found.push((name.clone(), resolved)),
+                Err(error) if prefixes.contains(name) => return Err(error),
                 Err(StoreError::Malformed { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -196,6 +201,12 @@ impl RefFiles {
             Ok(path) => base.join(path),
             Err(_) => base.join(name.to_path_lossy()),
         }
+    }
+}
+
+impl From<&PackedRef> for Resolved {
+    fn from(one: &PackedRef) -> Self {
+        Self { target: Some(one.id), symref_target: None, peeled: one.peeled }
     }
 }
 
