@@ -99,7 +99,7 @@ impl Conversation {
         context: &Context,
     ) -> Self {
         let state = FetchState {
-            response: FetchResponse::new(format),
+            response: FetchResponse::new(format).with_limits(limits),
             ingest: Ingest::new(format, limits, budget, store.stage()),
             shallow: Vec::new(),
             unshallow: Vec::new(),
