@@ -2,11 +2,17 @@
 //! records every request and response, and misbehaves as its [`Behaviour`] says.
 //!
 //! A thread per connection, keep-alive, bodies by length or in chunks, and responses
-//! streamed as git writes them. It knows nothing of git's protocol; what is wrong on
-//! purpose comes from canned responses and from the bytes that it cuts, holds or delays.
+//! streamed as git writes them. What is wrong on purpose comes from canned responses, from
+//! packets that are changed on their way, and from bytes that are cut, held or delayed.
+//! [`InProcess`] is the same server without the socket.
 
+mod answer;
 mod behaviour;
 mod cgi;
+mod gzip;
+pub mod in_process;
+mod knobs;
+pub mod packets;
 mod recorded;
 mod wire;
 
@@ -19,9 +25,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use self::behaviour::canned_for;
-pub use self::behaviour::{Auth, Behaviour, CannedResponse, Hook, When};
-use self::cgi::Cgi;
+use self::answer::{Answer, answer};
+pub use self::behaviour::{Auth, Behaviour, CannedResponse, Hook, Rewrite, When};
+pub use self::in_process::InProcess;
+pub use self::knobs::Redirect;
 pub use self::recorded::Recorded;
 use self::wire::header;
 
@@ -220,16 +227,12 @@ struct Response<'a> {
 impl Response<'_> {
     fn answer(&mut self, seen: &Recorded, behaviour: &Behaviour) -> io::Result<()> {
         thread::sleep(self.faults.delay);
-        if let Some(canned) = canned_for(seen, behaviour) {
-            return self.send_canned(&canned, &seen.method);
+        if self.faults.silent {
+            self.connection.wait_for_the_client_to_leave()?;
         }
-        let root = &self.connection.shared.root;
-        let mut cgi = match Cgi::start(root, seen, !behaviour.version_0_only) {
-            Ok(cgi) => cgi,
-            Err(error) => {
-                let response = CannedResponse::new(500, "text/plain", error.to_string());
-                return self.send_canned(&response, &seen.method);
-            }
+        let mut cgi = match answer(&self.connection.shared.root, seen, behaviour) {
+            Answer::Whole(canned) => return self.send_canned(&canned, &seen.method),
+            Answer::Git(cgi) => cgi,
         };
         let mut headers = std::mem::take(&mut cgi.headers);
         let no_body = seen.method == "HEAD";

@@ -72,7 +72,11 @@ pub type When = Box<dyn Fn(&Recorded) -> bool + Send + Sync>;
 /// An answer in git's place, or `None` to let git answer.
 pub type Hook = Box<dyn Fn(&Recorded) -> Option<CannedResponse> + Send + Sync>;
 
-/// How a server treats its clients. The default is faithful.
+/// Changes the body of a request on its way to git, or that of git's answer.
+pub type Rewrite = Box<dyn Fn(&Recorded, Vec<u8>) -> Vec<u8> + Send + Sync>;
+
+/// How a server treats its clients. The default is faithful. What it takes more than a
+/// field for is in `knobs.rs`.
 #[derive(Default)]
 pub struct Behaviour {
     /// Without these credentials every answer is 401.
@@ -81,10 +85,26 @@ pub struct Behaviour {
     pub redirect: Option<(String, String)>,
     /// Asked after `auth` and `redirect`, before git.
     pub hook: Option<Hook>,
+    /// Asked after `hook`, one after the other.
+    pub hooks: Vec<Hook>,
     /// Serves protocol version 0 whatever was asked for.
     pub version_0_only: bool,
+    /// Whether `NAME` is the repository `NAME.git`.
+    pub dot_git_is_optional: bool,
+    /// What git is told in place of the client's `Git-Protocol`.
+    pub git_protocol: Option<&'static str>,
+    /// git's configuration, stronger than the repository's.
+    pub git_config: Vec<(&'static str, &'static str)>,
+    /// What becomes of a request before git sees it.
+    pub question: Vec<Rewrite>,
+    /// What becomes of git's answer, when that is 200, before the client sees it.
+    pub answer: Vec<Rewrite>,
+    /// Compresses git's answers, whether or not the client asked for that.
+    pub gzip: bool,
     /// Which requests the faults below are for; all, when there is none.
     pub faults_when: Option<When>,
+    /// Answers nothing until the client goes away.
+    pub silent: bool,
     /// Waits before the response's head.
     pub delay: Duration,
     /// Closes the connection after so many bytes of the body.
@@ -121,5 +141,5 @@ pub(super) fn canned_for(request: &Recorded, behaviour: &Behaviour) -> Option<Ca
         let location = format!("{target}{rest}{mark}{}", request.query);
         return Some(CannedResponse::redirect(302, &location));
     }
-    behaviour.hook.as_ref().and_then(|hook| hook(request))
+    behaviour.hook.iter().chain(&behaviour.hooks).find_map(|hook| hook(request))
 }

@@ -7,8 +7,8 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread::JoinHandle;
 
 use super::super::git;
-use super::Recorded;
 use super::wire::{header, percent_decode};
+use super::{Behaviour, Recorded};
 
 /// A running `git http-backend` whose head has been read.
 pub struct Cgi {
@@ -20,11 +20,14 @@ pub struct Cgi {
 }
 
 impl Cgi {
-    /// Starts it for `request` over the repositories in `root`, which speak the protocol
-    /// version the client asks for if `versions` is true, and version 0 if not.
-    pub fn start(root: &Path, request: &Recorded, versions: bool) -> io::Result<Self> {
+    /// Starts it for `request` over the repositories in `root`, configured and told the
+    /// protocol version as `behaviour` says.
+    pub fn start(root: &Path, request: &Recorded, behaviour: &Behaviour) -> io::Result<Self> {
         let mut command = Command::new("git");
         git::isolate(&mut command, root);
+        for (key, value) in &behaviour.git_config {
+            command.arg("-c").arg(format!("{key}={value}"));
+        }
         command
             .arg("http-backend")
             .env("GIT_PROJECT_ROOT", root)
@@ -44,10 +47,13 @@ impl Cgi {
         ];
         for (name, variable) in copied {
             if let Some(value) = header(&request.headers, name)
-                && (versions || name != "git-protocol")
+                && !(behaviour.version_0_only && name == "git-protocol")
             {
                 command.env(variable, value);
             }
+        }
+        if let Some(version) = behaviour.git_protocol {
+            command.env("GIT_PROTOCOL", version);
         }
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
@@ -72,6 +78,11 @@ impl Cgi {
     /// The next bytes of the response's body; none at its end.
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.stdout.read(buffer)
+    }
+
+    /// Appends all that is left of the response's body.
+    pub fn read_to_end(&mut self, body: &mut Vec<u8>) -> io::Result<usize> {
+        self.stdout.read_to_end(body)
     }
 
     fn read_head(&mut self) -> io::Result<()> {
