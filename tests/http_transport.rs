@@ -35,9 +35,9 @@ fn a_get_carries_the_callers_headers_and_asks_for_a_plain_body() {
     });
     let mut request = get(address);
     request.headers = vec![
-        ("user-agent", "git/gitsip-test".into()),
-        ("git-protocol", "version=2".into()),
-        ("accept-encoding", "br".into()),
+        ("user-agent".into(), "git/gitsip-test".into()),
+        ("git-protocol".into(), "version=2".into()),
+        ("accept-encoding".into(), "br".into()),
     ];
     threads().block_on(transport().send(request)).unwrap();
 
@@ -307,7 +307,7 @@ fn what_http_cannot_carry_is_a_usage_error_that_shows_no_secret() {
         Request { url: "file:///sesame".into(), ..get(address) },
         Request { url: "sesame".into(), ..get(address) },
         Request {
-            headers: vec![("authorization", "Bearer sesame\r\nx: y".into())],
+            headers: vec![("authorization".into(), "Bearer sesame\r\nx: y".into())],
             ..get(address)
         },
     ];
@@ -325,7 +325,7 @@ fn a_failed_request_shows_neither_its_headers_nor_its_path() {
     });
     let mut request = get(address);
     request.url = format!("http://{address}/secret-path?secret-query");
-    request.headers = vec![("authorization", "Basic secret-header".into())];
+    request.headers = vec![("authorization".into(), "Basic secret-header".into())];
     let error = failure(transport(), request);
     assert!(!format!("{error} {error:?}").contains("secret"), "{error:?}");
 }

@@ -1,8 +1,9 @@
 //! One request and its answer: which credentials may go along, and what a status or a
 //! content type that is not git's means.
 
-use crate::client::address::{Credentials, RepoUrl};
+use crate::client::address::RepoUrl;
 use crate::client::conversation::{Context, Conversation, Outcome};
+use crate::client::credentials::{Carried, Credentials};
 use crate::client::requests;
 use crate::client::transport::{Request, Response, Transport};
 use crate::error::{Error, ErrorKind};
@@ -17,20 +18,20 @@ const MAX_REDIRECTS: usize = 5;
 pub(super) struct Line<'a, T> {
     pub(super) transport: &'a T,
     pub(super) repo: &'a RepoUrl,
-    pub(super) credentials: Option<&'a Credentials>,
+    pub(super) credentials: &'a Credentials,
 }
 
 /// Asks the host what it is, following its redirects; where the repository is in the end.
 pub(super) async fn discover<T: Transport>(
     transport: &T,
     mut repo: RepoUrl,
-    credentials: Option<&Credentials>,
+    credentials: &Credentials,
     context: &Context,
     conversation: Conversation,
 ) -> Result<(RepoUrl, Capabilities), Error> {
     for _ in 0..=MAX_REDIRECTS {
         let line = Line { transport, repo: &repo, credentials };
-        let request = requests::advertisement(&repo, line.authorization());
+        let request = requests::advertisement(&repo);
         let response = line.send(request, context).await?;
         if let (301 | 302 | 303 | 307 | 308, Some(location)) =
             (response.status, response.header("location"))
@@ -56,17 +57,40 @@ impl<T: Transport> Line<'_, T> {
         conversation: Conversation,
         context: &Context,
     ) -> Result<Outcome, Error> {
-        let request = requests::command(self.repo, self.authorization(), body);
+        let request = requests::command(self.repo, body);
         let response = self.send(request, context).await?;
         self.receive(response, conversation, context).await
     }
 
-    /// The credentials for this repository, if there are some that may go there.
-    fn authorization(&self) -> Option<String> {
-        self.credentials.and_then(|given| given.header_for(self.repo))
+    /// Sends `request` with the credential for where it goes; after a 401 once more, if
+    /// there is another one then.
+    async fn send(&self, request: Request, context: &Context) -> Result<Response<T::Body>, Error> {
+        let carried = self.carried()?;
+        let response = self.send_with(request.clone(), &carried, context).await?;
+        // Whoever is asked may take long.
+        let renews = || self.credentials.renew(self.repo, &carried);
+        if response.status != 401 || !self.transport.compute(renews) {
+            return Ok(response);
+        }
+        drop(response);
+        let carried = self.carried()?;
+        self.send_with(request, &carried, context).await
     }
 
-    async fn send(&self, request: Request, context: &Context) -> Result<Response<T::Body>, Error> {
+    fn carried(&self) -> Result<Carried, Error> {
+        let carried = || self.credentials.for_request(self.repo);
+        if self.credentials.ask_first() { self.transport.compute(carried) } else { carried() }
+    }
+
+    async fn send_with(
+        &self,
+        mut request: Request,
+        carried: &Carried,
+        context: &Context,
+    ) -> Result<Response<T::Body>, Error> {
+        let header =
+            carried.header().map(|(name, value)| (name.to_owned().into(), value.to_owned()));
+        request.headers.extend(header);
         context.traffic.count_request();
         self.transport.send(request).await
     }
@@ -95,14 +119,11 @@ impl<T: Transport> Line<'_, T> {
                 Some(Outcome::Text(page)) => page,
                 _ => Vec::new(),
             };
-            let with_credentials = self.authorization().is_some();
+            let with_credentials = self.credentials.are_sent_to(repo);
             let retry_after = retry_after.as_deref();
             Err(requests::status_error(repo, status, &page, retry_after, with_credentials))
         };
-        result.map_err(|error| match self.credentials {
-            Some(given) => given.hide_in(error),
-            None => error,
-        })
+        result.map_err(|error| self.credentials.hide_in(error))
     }
 }
 

@@ -9,8 +9,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::client::address::{Auth, Credentials, RepoUrl};
+use crate::client::address::RepoUrl;
 use crate::client::conversation::{Cancel, Context, Conversation, Fetched, Outcome};
+use crate::client::credentials::{Auth, AuthSource, Credentials};
 use crate::client::progress::{ProgressListener, Traffic};
 use crate::client::transport::Transport;
 use crate::client::{lazy, requests};
@@ -35,6 +36,9 @@ pub struct RemoteOptions {
     /// The credential for the address's origin; sent from the first request on. One in
     /// the address itself is used when there is none here.
     pub auth: Option<Auth>,
+    /// Who is asked for a credential when there is none, and for another one when the
+    /// host refuses it.
+    pub auth_source: AuthSource,
     /// Caps, and the memory that everything received may occupy.
     pub limits: Limits,
     /// A budget to share with other repositories; otherwise `limits.max_memory`.
@@ -51,7 +55,7 @@ pub struct Remote<T> {
 struct Shared<T> {
     transport: T,
     repo: RepoUrl,
-    credentials: Option<Credentials>,
+    credentials: Credentials,
     limits: Limits,
     budget: Budget,
     progress: ProgressListener,
@@ -95,13 +99,13 @@ impl<T: Transport> Remote<T> {
     /// for a host without protocol v2.
     pub async fn open(transport: T, address: &str, options: RemoteOptions) -> Result<Self, Error> {
         let (repo, auth_in_address) = RepoUrl::parse(address)?;
-        let credentials =
-            options.auth.or(auth_in_address).map(|auth| Credentials::new(auth, &repo));
+        let auth = options.auth.or(auth_in_address);
+        let credentials = Credentials::new(auth, options.auth_source, &repo);
         let opened_at = transport.now();
         let budget = options.budget.unwrap_or_else(|| Budget::new(options.limits.max_memory));
         let context = Context { progress: options.progress.clone(), ..Context::default() };
         let conversation = Conversation::advertisement(&budget, &context);
-        let discovered = discover(&transport, repo, credentials.as_ref(), &context, conversation);
+        let discovered = discover(&transport, repo, &credentials, &context, conversation);
         let (repo, capabilities) = discovered.await?;
         let features = capabilities.fetch.ok_or_else(|| {
             let why = format!("{repo} offers no fetch: its owner has to allow upload-pack");
@@ -157,11 +161,8 @@ impl<T: Transport> Shared<T> {
         conversation: Conversation,
         context: &Context,
     ) -> Result<Outcome, Error> {
-        let line = Line {
-            transport: &self.transport,
-            repo: &self.repo,
-            credentials: self.credentials.as_ref(),
-        };
+        let line =
+            Line { transport: &self.transport, repo: &self.repo, credentials: &self.credentials };
         line.command(body, conversation, context).await
     }
 

@@ -18,7 +18,7 @@ use super::failure::{self, INTERRUPTED};
 use super::output::Output;
 use super::repo_arg::RepoArg;
 use crate::agent::{Remote, RemoteOptions, Repo, Source, Stats};
-use crate::client::address::Auth;
+use crate::client::credentials::Auth;
 use crate::disk::{Local, Repository};
 use crate::error::{Error, ErrorKind};
 use crate::limits::{Budget, Limits};

@@ -1,4 +1,4 @@
-//! Where a repository lives, and which credentials may go there.
+//! Where a repository lives.
 //!
 //! An address is parsed once, by the same parser that the native HTTP client uses, so
 //! that the origin a credential is checked against is the origin it would be sent to.
@@ -6,14 +6,11 @@
 
 use std::fmt;
 
-use base64::Engine as _;
 use url::Url;
 
+use super::credentials::Auth;
 use crate::error::{Error, ErrorKind};
 use crate::text::escape_for_people;
-
-/// Credentials shorter than this are not looked for in a host's words.
-const MIN_SECRET_BYTES: usize = 4;
 
 /// The address of a repository that speaks smart HTTP.
 #[derive(Clone, PartialEq, Eq)]
@@ -79,6 +76,20 @@ impl RepoUrl {
         Ok(repo)
     }
 
+    /// Scheme, host and port, as in `https://host` or `http://host:8080`.
+    pub fn origin_text(&self) -> String {
+        self.origin().ascii_serialization()
+    }
+
+    /// The host without its port, in lower case.
+    pub fn host(&self) -> &str {
+        self.0.host_str().unwrap_or_default()
+    }
+
+    pub(super) fn origin(&self) -> url::Origin {
+        self.0.origin()
+    }
+
     fn trimmed(&self) -> &str {
         self.0.as_str().trim_end_matches('/')
     }
@@ -93,91 +104,6 @@ impl fmt::Display for RepoUrl {
 impl fmt::Debug for RepoUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "RepoUrl({self})")
-    }
-}
-
-/// A credential. It is never shown: `Debug` prints only its form.
-#[derive(Clone, PartialEq, Eq)]
-pub enum Auth {
-    /// A user name and a password or token.
-    Basic {
-        /// The user name; any word where a token is the password.
-        user: String,
-        /// The password or token.
-        password: String,
-    },
-    /// A bearer token.
-    Bearer(String),
-}
-
-impl Auth {
-    fn header(&self) -> String {
-        match self {
-            Self::Basic { .. } => format!("Basic {}", self.on_the_wire()),
-            Self::Bearer(token) => format!("Bearer {token}"),
-        }
-    }
-
-    /// What follows the scheme's name in the header.
-    fn on_the_wire(&self) -> String {
-        match self {
-            Self::Basic { user, password } => {
-                base64::engine::general_purpose::STANDARD.encode(format!("{user}:{password}"))
-            }
-            Self::Bearer(token) => token.clone(),
-        }
-    }
-}
-
-impl fmt::Debug for Auth {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Basic { .. } => "Basic(hidden)",
-            Self::Bearer(_) => "Bearer(hidden)",
-        })
-    }
-}
-
-/// A credential and the one origin (scheme, host, port) it may be sent to.
-#[derive(Clone, Debug)]
-pub struct Credentials {
-    auth: Auth,
-    origin: url::Origin,
-}
-
-impl Credentials {
-    /// `auth`, for the origin of `repo` and no other.
-    pub fn new(auth: Auth, repo: &RepoUrl) -> Self {
-        Self { auth, origin: repo.0.origin() }
-    }
-
-    /// The `authorization` header of a request to `repo`, when that is the origin the
-    /// credential was given for.
-    pub fn header_for(&self, repo: &RepoUrl) -> Option<String> {
-        (repo.0.origin() == self.origin).then(|| self.auth.header())
-    }
-
-    /// `error` without the secret, which a host may have sent back in its words.
-    pub fn hide_in(&self, error: Error) -> Error {
-        let on_the_wire = self.auth.on_the_wire();
-        let secret = match &self.auth {
-            Auth::Basic { password, .. } => password,
-            Auth::Bearer(token) => token,
-        };
-        // What is this short is no secret, and would be found in any text.
-        let secrets = [on_the_wire.as_str(), secret.as_str()];
-        let shown: Vec<_> = secrets
-            .into_iter()
-            .filter(|secret| secret.len() >= MIN_SECRET_BYTES && error.context().contains(secret))
-            .collect();
-        if shown.is_empty() {
-            return error;
-        }
-        let context = shown.iter().fold(error.context().to_owned(), |context, secret| {
-            context.replace(secret, "(hidden)")
-        });
-        // Without its source, which says the same.
-        Error::new(error.kind(), context).with_code(error.code())
     }
 }
 
@@ -231,46 +157,6 @@ mod tests {
         let (url, auth) = RepoUrl::parse("https://me:s%40cret@h/r").unwrap();
         assert_eq!(auth, Some(Auth::Basic { user: "me".into(), password: "s@cret".into() }));
         assert!(!format!("{url} {url:?} {auth:?}").contains("cret"));
-    }
-
-    #[test]
-    fn credentials_stay_with_scheme_host_and_port() {
-        let given = Credentials::new(Auth::Bearer("t".into()), &repo("https://good/r"));
-        for same in ["https://good/r", "https://good:443/other", "https://GOOD/x"] {
-            assert_eq!(given.header_for(&repo(same)).as_deref(), Some("Bearer t"), "{same}");
-        }
-        for other in [
-            "http://good/r",
-            "https://good:444/r",
-            "https://good.evil/r",
-            "https://evil?@good/",
-            "https://evil/good",
-            "https://sub.good/r",
-        ] {
-            assert_eq!(given.header_for(&repo(other)), None, "{other}");
-        }
-    }
-
-    #[test]
-    fn a_secret_that_the_host_sends_back_is_hidden() {
-        let basic = Auth::Basic { user: "me".into(), password: "hunter2".into() };
-        let wire = basic.on_the_wire();
-        for (auth, words) in [
-            (basic.clone(), "you sent hunter2".to_owned()),
-            (basic, format!("bad header Basic {wire}")),
-            (Auth::Bearer("t0ken".into()), "no t0ken, not t0ken".to_owned()),
-        ] {
-            let given = Credentials::new(auth, &repo("https://h/r"));
-            let source = std::io::Error::other(words.clone());
-            let error = Error::new(ErrorKind::Auth, words).with_code("x").with_source(source);
-            let hidden = given.hide_in(error);
-            let shown = format!("{hidden} {hidden:?}");
-            assert!(shown.contains("(hidden)"), "{shown}");
-            assert!(!["hunter2", &wire, "t0ken"].iter().any(|s| shown.contains(s)), "{shown}");
-            assert_eq!((hidden.kind(), hidden.code()), (ErrorKind::Auth, "x"));
-        }
-        let given = Credentials::new(Auth::Bearer("t0ken".into()), &repo("https://h/r"));
-        assert_eq!(given.hide_in(Error::new(ErrorKind::Auth, "no")).context(), "no");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 pub mod address;
 pub mod conversation;
+pub mod credentials;
 pub mod lazy;
 pub mod progress;
 pub mod requests;

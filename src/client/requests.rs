@@ -14,22 +14,24 @@ pub const USER_AGENT: &str = concat!("git/gitsip-", env!("CARGO_PKG_VERSION"));
 pub const AGENT: &str = USER_AGENT;
 
 /// The request for a repository's advertisement.
-pub fn advertisement(repo: &RepoUrl, authorization: Option<String>) -> Request {
-    request(Method::Get, repo.info_refs(), authorization, Bytes::new())
+pub fn advertisement(repo: &RepoUrl) -> Request {
+    request(Method::Get, repo.info_refs(), Bytes::new())
 }
 
 /// A command of protocol v2.
-pub fn command(repo: &RepoUrl, authorization: Option<String>, body: Vec<u8>) -> Request {
-    let mut request = request(Method::Post, repo.upload_pack(), authorization, Bytes::from(body));
-    request.headers.push(("content-type", "application/x-git-upload-pack-request".to_owned()));
-    request.headers.push(("accept", "application/x-git-upload-pack-result".to_owned()));
+pub fn command(repo: &RepoUrl, body: Vec<u8>) -> Request {
+    let mut request = request(Method::Post, repo.upload_pack(), Bytes::from(body));
+    let types = [
+        ("content-type", "application/x-git-upload-pack-request"),
+        ("accept", "application/x-git-upload-pack-result"),
+    ];
+    request.headers.extend(types.map(|(name, value)| (name.into(), value.to_owned())));
     request
 }
 
-fn request(method: Method, url: String, authorization: Option<String>, body: Bytes) -> Request {
-    let mut headers =
-        vec![("user-agent", USER_AGENT.to_owned()), ("git-protocol", "version=2".to_owned())];
-    headers.extend(authorization.map(|value| ("authorization", value)));
+fn request(method: Method, url: String, body: Bytes) -> Request {
+    let headers = [("user-agent", USER_AGENT), ("git-protocol", "version=2")];
+    let headers = headers.map(|(name, value)| (name.into(), value.to_owned())).into();
     Request { method, url, headers, body }
 }
 
@@ -61,7 +63,13 @@ pub fn status_error(
         Some(seconds) if status == 429 || status == 503 => format!(" (in {seconds} seconds)"),
         _ => String::new(),
     };
-    Error::new(kind, format!("{repo} answered {status}{quoted}: {what}{wait}"))
+    let code = match (status, with_credentials) {
+        (401, false) => "credentials_wanted",
+        (401, true) => "credentials_refused",
+        (404, _) => "no_repository",
+        _ => kind.code(),
+    };
+    Error::new(kind, format!("{repo} answered {status}{quoted}: {what}{wait}")).with_code(code)
 }
 
 /// The first line of a plain error page; nothing of an HTML one.

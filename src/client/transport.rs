@@ -4,6 +4,7 @@
 //! native client implement it alike. A transport never follows redirects, never retries
 //! and never adds credentials: the driver decides about those.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -28,7 +29,7 @@ pub struct Request {
     /// Where; `http` or `https`, without credentials in it.
     pub url: String,
     /// Header lines; names in lower case.
-    pub headers: Vec<(&'static str, String)>,
+    pub headers: Vec<(Cow<'static, str>, String)>,
     /// Empty for a GET.
     pub body: Bytes,
 }

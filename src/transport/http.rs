@@ -10,12 +10,13 @@
 //! provider is part of this client's own configuration, so a program that embeds gitsip
 //! keeps the choice of rustls' process-wide default.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Url;
-use reqwest::header::{ACCEPT_ENCODING, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 use rustls::ClientConfig;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::ring;
@@ -263,7 +264,7 @@ fn host_label(url: &Url) -> String {
 }
 
 /// The caller's headers, and the wish for a plain body: nothing here inflates one.
-fn header_map(headers: &[(&'static str, String)]) -> Result<HeaderMap, Error> {
+fn header_map(headers: &[(Cow<'static, str>, String)]) -> Result<HeaderMap, Error> {
     let mut map = HeaderMap::with_capacity(headers.len() + 1);
     for (name, value) in headers {
         let unusable = || {
@@ -274,12 +275,15 @@ fn header_map(headers: &[(&'static str, String)]) -> Result<HeaderMap, Error> {
         };
         let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unusable())?;
         let mut value = HeaderValue::from_str(value).map_err(|_| unusable())?;
-        value.set_sensitive(header == AUTHORIZATION);
+        value.set_sensitive(!OPEN_HEADERS.contains(&header.as_str()));
         map.append(header, value);
     }
     map.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     Ok(map)
 }
+
+/// Headers that may be logged and remembered. Credentials have names of many kinds.
+const OPEN_HEADERS: [&str; 4] = ["accept", "content-type", "git-protocol", "user-agent"];
 
 /// What HTTP/2 lets the host send ahead on one response. 2 MiB: 40 MB/s at a round trip of
 /// 50 ms, and the most that a blocked conversation leaves in memory.

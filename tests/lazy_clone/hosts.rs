@@ -2,7 +2,7 @@
 //! or turn out to be something else.
 
 use gitsip::agent::{RemoteOptions, Source};
-use gitsip::client::address::Auth;
+use gitsip::client::credentials::Auth;
 use gitsip::{Error, ErrorKind};
 
 use super::client::*;

@@ -92,7 +92,7 @@ impl InProcess {
             method: if request.method == Method::Get { "GET" } else { "POST" }.to_owned(),
             path: format!("/{path}"),
             query: query.to_owned(),
-            headers: request.headers.into_iter().map(|(n, v)| (n.to_owned(), v)).collect(),
+            headers: request.headers.into_iter().map(|(n, v)| (n.into_owned(), v)).collect(),
             body: request.body.to_vec(),
             ..Recorded::default()
         };
