@@ -78,6 +78,7 @@ impl Recording {
         InProcess::new(self.sandbox.repos(), behaviour)
     }
 
+    #[cfg(feature = "http-client")]
     pub(crate) fn root(&self) -> std::path::PathBuf {
         self.sandbox.repos()
     }

@@ -13,6 +13,7 @@ mod gzip;
 pub mod in_process;
 mod knobs;
 pub mod packets;
+mod profiles;
 mod recorded;
 mod wire;
 
@@ -29,6 +30,7 @@ use self::answer::{Answer, answer};
 pub use self::behaviour::{Auth, Behaviour, CannedResponse, Hook, Rewrite, When};
 pub use self::in_process::InProcess;
 pub use self::knobs::Redirect;
+pub use self::profiles::Profile;
 pub use self::recorded::Recorded;
 use self::wire::header;
 

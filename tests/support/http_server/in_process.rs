@@ -121,6 +121,9 @@ impl Transport for InProcess {
                 Answer::Whole(canned) => canned,
                 Answer::Git(cgi) => whole(cgi).map_err(|_| broken("cut"))?,
             };
+        if headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-encoding")) {
+            return Err(broken("encoded"));
+        }
         let (length, end) = match (faults.cut_after, faults.stall_after) {
             (Some(cut), stall) if stall.is_none_or(|stall| cut < stall) => (cut, End::Cut),
             (_, Some(stall)) => (stall, End::Stalled),
