@@ -4,6 +4,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "profiles/backends.rs"]
+mod backends;
 #[path = "profiles/hosts.rs"]
 mod hosts;
 #[path = "profiles/knobs.rs"]
