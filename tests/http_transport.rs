@@ -428,6 +428,7 @@ fn get(address: SocketAddr) -> Request {
         url: format!("http://{address}/repo.git/info/refs?service=git-upload-pack"),
         headers: Vec::new(),
         body: Bytes::new(),
+        public_only: false,
     }
 }
 

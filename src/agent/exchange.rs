@@ -1,10 +1,14 @@
-//! One request and its answer: which credentials may go along, and what a status or a
-//! content type that is not git's means.
+//! One request and its answer: which credentials may go along, whether it is sent again,
+//! and what a status or a content type that is not git's means.
+
+use std::time::Duration;
 
 use crate::client::address::RepoUrl;
 use crate::client::conversation::{Context, Conversation, Outcome};
 use crate::client::credentials::{Carried, Credentials};
+use crate::client::policy::why_not_public;
 use crate::client::requests;
+use crate::client::retry::{self, RetryOptions, Tries};
 use crate::client::transport::{Request, Response, Transport};
 use crate::error::{Error, ErrorKind};
 use crate::protocol::{Capabilities, ProtocolError};
@@ -19,28 +23,46 @@ pub(super) struct Line<'a, T> {
     pub(super) transport: &'a T,
     pub(super) repo: &'a RepoUrl,
     pub(super) credentials: &'a Credentials,
+    /// A public host led here.
+    pub(super) public_only: bool,
+    pub(super) retry: &'a RetryOptions,
 }
 
-/// Asks the host what it is, following its redirects; where the repository is in the end.
+/// What [`discover`] found.
+pub(super) struct Discovered {
+    /// Where the repository is in the end.
+    pub(super) repo: RepoUrl,
+    /// A public host led there.
+    pub(super) public_only: bool,
+    pub(super) capabilities: Capabilities,
+}
+
+/// Asks the host what it is, following its redirects.
 pub(super) async fn discover<T: Transport>(
     transport: &T,
     mut repo: RepoUrl,
     credentials: &Credentials,
+    retry: &RetryOptions,
     context: &Context,
     conversation: Conversation,
-) -> Result<(RepoUrl, Capabilities), Error> {
+) -> Result<Discovered, Error> {
+    let mut public_only = false;
     for _ in 0..=MAX_REDIRECTS {
-        let line = Line { transport, repo: &repo, credentials };
+        let line = Line { transport, repo: &repo, credentials, public_only, retry };
         let request = requests::advertisement(&repo);
         let response = line.send(request, context).await?;
         if let (301 | 302 | 303 | 307 | 308, Some(location)) =
             (response.status, response.header("location"))
         {
+            // A host whose address is not known here may well be public.
+            public_only |= response.peer.is_none_or(|peer| why_not_public(peer).is_none());
             repo = repo.redirected(location)?;
             continue;
         }
         return match line.receive(response, conversation, context).await? {
-            Outcome::Capabilities(capabilities) => Ok((repo, *capabilities)),
+            Outcome::Capabilities(capabilities) => {
+                Ok(Discovered { repo, public_only, capabilities: *capabilities })
+            }
             _ => Err(no_outcome()),
         };
     }
@@ -91,8 +113,38 @@ impl<T: Transport> Line<'_, T> {
         let header =
             carried.header().map(|(name, value)| (name.to_owned().into(), value.to_owned()));
         request.headers.extend(header);
-        context.traffic.count_request();
-        self.transport.send(request).await
+        request.public_only = self.public_only;
+        self.send_patiently(&request, context).await
+    }
+
+    /// Sends `request`, again where that is worth it.
+    async fn send_patiently(
+        &self,
+        request: &Request,
+        context: &Context,
+    ) -> Result<Response<T::Body>, Error> {
+        let mut tries = Tries::new(self.retry);
+        loop {
+            context.traffic.count_request();
+            match self.transport.send(request.clone()).await {
+                Ok(response) => {
+                    let now = self.transport.now();
+                    // The fastest digits of a clock that began at a moment of its own.
+                    let jitter = now.subsec_nanos().wrapping_mul(0x9e37_79b9);
+                    let wait = named_wait(&response);
+                    match tries.after_status(response.status, wait, now, jitter) {
+                        None => return Ok(response),
+                        Some(wait) => {
+                            // No connection waits along.
+                            drop(response);
+                            self.transport.sleep(wait).await;
+                        }
+                    }
+                }
+                Err(error) if error.code() == "cut" && tries.after_cut() => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Reads a response: its body by `conversation` when the status is 200, else the error
@@ -105,7 +157,7 @@ impl<T: Transport> Line<'_, T> {
     ) -> Result<Outcome, Error> {
         let repo = self.repo;
         let status = response.status;
-        let retry_after = response.header("retry-after").map(str::to_owned);
+        let wait = named_wait(&response);
         let content_type = response.header("content-type").unwrap_or_default().to_owned();
         let conversation = if status == 200 { conversation } else { Conversation::text(context) };
         let (conversation, received) = self.transport.receive(response.body, conversation).await;
@@ -120,11 +172,14 @@ impl<T: Transport> Line<'_, T> {
                 _ => Vec::new(),
             };
             let with_credentials = self.credentials.are_sent_to(repo);
-            let retry_after = retry_after.as_deref();
-            Err(requests::status_error(repo, status, &page, retry_after, with_credentials))
+            Err(requests::status_error(repo, status, &page, wait, with_credentials))
         };
         result.map_err(|error| self.credentials.hide_in(error))
     }
+}
+
+fn named_wait<B>(response: &Response<B>) -> Option<Duration> {
+    retry::named_wait(response.header("retry-after"), response.header("date"))
 }
 
 /// Says of an answer that makes no sense what the host calls it, when that is not git's.

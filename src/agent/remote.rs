@@ -13,6 +13,7 @@ use crate::client::address::RepoUrl;
 use crate::client::conversation::{Cancel, Context, Conversation, Fetched, Outcome};
 use crate::client::credentials::{Auth, AuthSource, Credentials};
 use crate::client::progress::{ProgressListener, Traffic};
+use crate::client::retry::RetryOptions;
 use crate::client::transport::Transport;
 use crate::client::{lazy, requests};
 use crate::error::{Error, ErrorKind};
@@ -25,7 +26,7 @@ use crate::view::ViewError;
 use crate::view::path::{self, Peeled};
 use bstr::BString;
 
-use super::exchange::{Line, discover, no_outcome};
+use super::exchange::{Discovered, Line, discover, no_outcome};
 use super::flights::Flights;
 use super::results::Stats;
 use super::source::Source;
@@ -45,6 +46,8 @@ pub struct RemoteOptions {
     pub budget: Option<Budget>,
     /// Who is told how transfers go.
     pub progress: ProgressListener,
+    /// How patient to be with a host that asks for patience.
+    pub retry: RetryOptions,
 }
 
 /// A remote repository behind a transport. A clone is the same repository.
@@ -56,6 +59,8 @@ struct Shared<T> {
     transport: T,
     repo: RepoUrl,
     credentials: Credentials,
+    public_only: bool,
+    retry: RetryOptions,
     limits: Limits,
     budget: Budget,
     progress: ProgressListener,
@@ -105,8 +110,9 @@ impl<T: Transport> Remote<T> {
         let budget = options.budget.unwrap_or_else(|| Budget::new(options.limits.max_memory));
         let context = Context { progress: options.progress.clone(), ..Context::default() };
         let conversation = Conversation::advertisement(&budget, &context);
-        let discovered = discover(&transport, repo, &credentials, &context, conversation);
-        let (repo, capabilities) = discovered.await?;
+        let retry = options.retry;
+        let discovered = discover(&transport, repo, &credentials, &retry, &context, conversation);
+        let Discovered { repo, public_only, capabilities } = discovered.await?;
         let features = capabilities.fetch.ok_or_else(|| {
             let why = format!("{repo} offers no fetch: its owner has to allow upload-pack");
             Error::new(ErrorKind::Unsupported, why)
@@ -116,6 +122,8 @@ impl<T: Transport> Remote<T> {
             transport,
             repo,
             credentials,
+            public_only,
+            retry,
             limits: options.limits,
             budget,
             progress: options.progress,
@@ -161,8 +169,13 @@ impl<T: Transport> Shared<T> {
         conversation: Conversation,
         context: &Context,
     ) -> Result<Outcome, Error> {
-        let line =
-            Line { transport: &self.transport, repo: &self.repo, credentials: &self.credentials };
+        let line = Line {
+            transport: &self.transport,
+            repo: &self.repo,
+            credentials: &self.credentials,
+            public_only: self.public_only,
+            retry: &self.retry,
+        };
         line.command(body, conversation, context).await
     }
 

@@ -5,8 +5,10 @@ pub mod address;
 pub mod conversation;
 pub mod credentials;
 pub mod lazy;
+pub mod policy;
 pub mod progress;
 pub mod requests;
+pub mod retry;
 pub mod transport;
 
 pub use conversation::Conversation;

@@ -1,8 +1,11 @@
 //! The HTTP requests of protocol v2, and what a status that is not 200 means.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 
 use super::address::RepoUrl;
+use super::retry;
 use super::transport::{Method, Request};
 use crate::error::{Error, ErrorKind};
 use crate::text::escape_for_people;
@@ -32,16 +35,16 @@ pub fn command(repo: &RepoUrl, body: Vec<u8>) -> Request {
 fn request(method: Method, url: String, body: Bytes) -> Request {
     let headers = [("user-agent", USER_AGENT), ("git-protocol", "version=2")];
     let headers = headers.map(|(name, value)| (name.into(), value.to_owned())).into();
-    Request { method, url, headers, body }
+    Request { method, url, headers, body, public_only: false }
 }
 
 /// The error that `status` stands for, with the host's own words from `page` and, when it
-/// asks for patience, for how long by its `retry-after`.
+/// asks for patience, for how long.
 pub fn status_error(
     repo: &RepoUrl,
     status: u16,
     page: &[u8],
-    retry_after: Option<&str>,
+    wait: Option<Duration>,
     with_credentials: bool,
 ) -> Error {
     let (kind, what) = match (status, with_credentials) {
@@ -53,14 +56,18 @@ pub fn status_error(
             "no such repository, or a private one; check the address or give credentials",
         ),
         (429, _) => (ErrorKind::RateLimited, "the host asks for patience; try again later"),
+        (503, _) if wait.is_some() => {
+            (ErrorKind::RateLimited, "the host asks for patience; try again later")
+        }
         (500.., _) => (ErrorKind::Transport, "the host failed; try again later"),
         _ => (ErrorKind::Transport, "that is no answer of a git host"),
     };
     let words = first_line(page);
     let quoted = if words.is_empty() { String::new() } else { format!(" ('{words}')") };
-    let seconds = retry_after.and_then(|text| text.trim().parse::<u32>().ok());
-    let wait = match seconds {
-        Some(seconds) if status == 429 || status == 503 => format!(" (in {seconds} seconds)"),
+    let wait = match wait {
+        Some(wait) if retry::asks_for_patience(status) => {
+            format!(" (in {} seconds)", wait.as_secs())
+        }
         _ => String::new(),
     };
     let code = match (status, with_credentials) {
@@ -94,10 +101,14 @@ mod tests {
         assert!(!error.contains("more"));
         let html = status_error(&repo, 404, b"<html>nope", None, false).to_string();
         assert!(!html.contains("html"), "{html}");
-        let busy = status_error(&repo, 429, b"", Some("17"), false).to_string();
+        let busy = status_error(&repo, 429, b"", Some(Duration::from_secs(17)), false).to_string();
         assert!(busy.ends_with("try again later (in 17 seconds)"), "{busy}");
-        let dated = status_error(&repo, 503, b"", Some("Fri, 31 Dec 1999"), false).to_string();
-        assert!(dated.ends_with("try again later"), "{dated}");
+        let down = status_error(&repo, 503, b"", None, false);
+        assert_eq!(down.kind(), ErrorKind::Transport);
+        assert!(down.to_string().ends_with("try again later"), "{down}");
+        let busy = status_error(&repo, 503, b"", Some(Duration::from_secs(90)), false);
+        assert_eq!(busy.kind(), ErrorKind::RateLimited);
+        assert!(busy.to_string().ends_with("try again later (in 90 seconds)"), "{busy}");
     }
 
     #[test]

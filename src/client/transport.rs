@@ -4,6 +4,7 @@
 //! native client implement it alike. A transport never follows redirects, never retries
 //! and never adds credentials: the driver decides about those.
 
+use core::net::IpAddr;
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -32,6 +33,10 @@ pub struct Request {
     pub headers: Vec<(Cow<'static, str>, String)>,
     /// Empty for a GET.
     pub body: Bytes,
+    /// A public host led here: the address must be public too, unless the transport was
+    /// told that this host may be elsewhere. Platforms that hide addresses, as browsers do,
+    /// have rules of their own.
+    pub public_only: bool,
 }
 
 impl std::fmt::Debug for Request {
@@ -56,6 +61,8 @@ pub struct Response<B> {
     pub url: String,
     /// Header lines; names in lower case.
     pub headers: Vec<(String, String)>,
+    /// The address that answered, where the platform tells it and no proxy hides it.
+    pub peer: Option<IpAddr>,
     /// What [`Transport::receive`] reads.
     pub body: B,
 }

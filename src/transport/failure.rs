@@ -13,6 +13,8 @@ use reqwest::header::HeaderValue;
 use rustls::CertificateError;
 
 use super::http::HttpOptions;
+use super::resolve::Forbidden;
+use crate::client::policy::AddressPolicy;
 use crate::error::{Error, ErrorKind};
 
 /// No head came for a request.
@@ -21,6 +23,9 @@ pub(super) fn sending(error: reqwest::Error, host: &str, options: &HttpOptions) 
     if error.is_builder() {
         return Error::new(ErrorKind::Usage, format!("HTTP cannot ask '{host}' for this address"))
             .with_source(error);
+    }
+    if let Some(&why) = causes(&error).find_map(|cause| cause.downcast_ref()) {
+        return forbidden(why, host, options);
     }
     let (code, text) = if let Some(tls) = causes(&error).find_map(tls_cause) {
         ("tls", tls_text(tls, host))
@@ -53,6 +58,22 @@ pub(super) fn sending(error: reqwest::Error, host: &str, options: &HttpOptions) 
         _ => String::new(),
     };
     Error::new(ErrorKind::Transport, text + &hint).with_code(code).with_source(error)
+}
+
+/// The address policy stands against the host.
+pub(super) fn forbidden(why: Forbidden, host: &str, options: &HttpOptions) -> Error {
+    let Forbidden { address, why: range } = why;
+    let text = match options.address_policy {
+        AddressPolicy::NoWayInside => format!(
+            "a public host redirects to '{host}' at {address} ({range}): such a redirect is \
+             followed only to hosts that are allowed by name"
+        ),
+        AddressPolicy::PublicOnly => format!(
+            "'{host}' is at {address} ({range}), and only public addresses are read: allow the \
+             host by name if it is meant"
+        ),
+    };
+    Error::new(ErrorKind::Transport, text).with_code("forbidden_address").with_source(why)
 }
 
 /// The connection failed in the middle of a body.

@@ -15,6 +15,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::Url;
 use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 use rustls::ClientConfig;
@@ -23,12 +24,14 @@ use rustls::crypto::ring;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::Instant;
 
+use super::resolve::{Gate, Resolver, address_of};
 use super::{failure, pump};
 use crate::client::Conversation;
+use crate::client::policy::AddressPolicy;
 use crate::client::transport::{Method, Request, Response, Transport};
 use crate::error::{Error, ErrorKind};
 
-/// How long [`HttpTransport`] waits for what.
+/// How long [`HttpTransport`] waits for what, and whom it connects to.
 ///
 /// ```
 /// use std::time::Duration;
@@ -37,7 +40,7 @@ use crate::error::{Error, ErrorKind};
 /// let patient = HttpOptions { stall_timeout: Duration::from_secs(120), ..Default::default() };
 /// assert!(patient.connect_timeout < patient.stall_timeout);
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct HttpOptions {
     /// For name resolution, TCP and TLS together. 20 s: three lost SYNs are answered for
     /// after 15 s, and it is shorter than [`stall_timeout`](Self::stall_timeout), so
@@ -48,11 +51,26 @@ pub struct HttpOptions {
     /// prepare a pack. Connecting and sending the request count as waiting for the first
     /// byte; time in which a slow conversation holds up the transfer does not count.
     pub stall_timeout: Duration,
+    /// Which addresses may be connected to. Judged at each connection, on every address
+    /// that a name resolves to. Through a proxy, it is the proxy that resolves names: then
+    /// only hosts written as addresses can be judged here, and the proxy has to have rules
+    /// of its own.
+    pub address_policy: AddressPolicy,
+    /// Names and addresses of hosts that may be anywhere, whatever the policy.
+    pub allowed_hosts: Vec<String>,
+    /// Who finds the addresses of names.
+    pub resolver: Resolver,
 }
 
 impl Default for HttpOptions {
     fn default() -> Self {
-        Self { connect_timeout: Duration::from_secs(20), stall_timeout: Duration::from_secs(30) }
+        Self {
+            connect_timeout: Duration::from_secs(20),
+            stall_timeout: Duration::from_secs(30),
+            address_policy: AddressPolicy::default(),
+            allowed_hosts: Vec::new(),
+            resolver: Resolver::default(),
+        }
     }
 }
 
@@ -63,8 +81,8 @@ impl Default for HttpOptions {
 /// time and I/O.
 ///
 /// Errors of kind [`Transport`](ErrorKind::Transport) carry one of the codes `cut`,
-/// `connect`, `connect_timeout`, `dns`, `proxy`, `refused`, `stalled` and `tls`, and never
-/// a header value.
+/// `connect`, `connect_timeout`, `dns`, `forbidden_address`, `proxy`, `refused`, `stalled`
+/// and `tls`, and never a header value.
 ///
 /// ```
 /// use gitsip::transport::{HttpOptions, HttpTransport};
@@ -75,9 +93,22 @@ impl Default for HttpOptions {
 /// ```
 #[derive(Clone)]
 pub struct HttpTransport {
-    client: reqwest::Client,
+    /// Connects anywhere.
+    direct: Way,
+    /// Connects to public addresses only. Its connections are its own: one that `direct`
+    /// has open may lead to where this one may not.
+    public: Way,
+    /// Leaves connecting to the system's proxy.
+    proxied: reqwest::Client,
+    proxies: Arc<Matcher>,
     options: HttpOptions,
     started: Instant,
+}
+
+#[derive(Clone)]
+struct Way {
+    client: reqwest::Client,
+    gate: Gate,
 }
 
 impl HttpTransport {
@@ -94,20 +125,35 @@ impl HttpTransport {
         options: HttpOptions,
         verifier: Arc<dyn ServerCertVerifier>,
     ) -> Result<Self, Error> {
-        let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls_config(verifier)?)
-            .http2_initial_stream_window_size(STREAM_WINDOW_BYTES)
-            .http2_initial_connection_window_size(CONNECTION_WINDOW_BYTES)
-            .redirect(reqwest::redirect::Policy::none())
-            .referer(false)
-            .connect_timeout(options.connect_timeout)
-            .build()
-            .map_err(|error| {
-                Error::new(ErrorKind::Unsupported, "the HTTP client could not be set up")
-                    .with_source(error)
-            })?;
-        Ok(Self { client, options, started: Instant::now() })
+        let tls = tls_config(verifier)?;
+        let gate = Gate::new(options.resolver.clone(), &options.allowed_hosts)?;
+        let way = |gate: Gate| {
+            let client = builder(&tls, &options).no_proxy().dns_resolver(gate.clone()).build();
+            client.map(|client| Way { client, gate }).map_err(unusable_client)
+        };
+        Ok(Self {
+            public: way(gate.public_only())?,
+            direct: way(gate)?,
+            proxied: builder(&tls, &options).build().map_err(unusable_client)?,
+            proxies: Arc::new(Matcher::from_system()),
+            options,
+            started: Instant::now(),
+        })
     }
+}
+
+fn builder(tls: &ClientConfig, options: &HttpOptions) -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .tls_backend_preconfigured(tls.clone())
+        .http2_initial_stream_window_size(STREAM_WINDOW_BYTES)
+        .http2_initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
+        .connect_timeout(options.connect_timeout)
+}
+
+fn unusable_client(error: reqwest::Error) -> Error {
+    Error::new(ErrorKind::Unsupported, "the HTTP client could not be set up").with_source(error)
 }
 
 impl fmt::Debug for HttpTransport {
@@ -138,6 +184,14 @@ impl Transport for HttpTransport {
     async fn send(&self, request: Request) -> Result<Response<HttpBody>, Error> {
         let url = parse_url(&request.url)?;
         let host = host_label(&url);
+        let address = address_of(&url);
+        let public_only =
+            request.public_only || self.options.address_policy == AddressPolicy::PublicOnly;
+        let way = if public_only { &self.public } else { &self.direct };
+        way.gate.judge(&url).map_err(|why| failure::forbidden(why, &host, &self.options))?;
+        let is_proxied =
+            url.as_str().parse().is_ok_and(|uri| self.proxies.intercept(&uri).is_some());
+        let client = if is_proxied { &self.proxied } else { &way.client };
         let mut outgoing = reqwest::Request::new(
             match request.method {
                 Method::Get => reqwest::Method::GET,
@@ -151,7 +205,7 @@ impl Transport for HttpTransport {
         }
 
         let stall = self.options.stall_timeout;
-        let response = match tokio::time::timeout(stall, self.client.execute(outgoing)).await {
+        let response = match tokio::time::timeout(stall, client.execute(outgoing)).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => return Err(failure::sending(error, &host, &self.options)),
             Err(_) => return Err(failure::stalled(&host, stall, 0)),
@@ -167,6 +221,11 @@ impl Transport for HttpTransport {
             status: response.status().as_u16(),
             url: response.url().as_str().to_owned(),
             headers,
+            peer: match address {
+                None if is_proxied => None,
+                None => response.remote_addr().map(|peer| peer.ip()),
+                address => address,
+            },
             body: HttpBody { response, host },
         })
     }

@@ -12,11 +12,15 @@ mod http;
 mod open;
 #[cfg(feature = "http-client")]
 mod pump;
+#[cfg(feature = "http-client")]
+mod resolve;
 
 #[cfg(feature = "http-client")]
 pub use http::{HttpBody, HttpOptions, HttpTransport};
 #[cfg(feature = "http-client")]
 pub use open::{HttpRepo, open};
+#[cfg(feature = "http-client")]
+pub use resolve::Resolver;
 
 #[cfg(all(test, feature = "http-client"))]
 mod tests;

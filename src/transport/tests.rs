@@ -323,6 +323,7 @@ fn request(address: SocketAddr) -> Request {
         url: format!("http://{address}/"),
         headers: Vec::new(),
         body: Bytes::new(),
+        public_only: false,
     }
 }
 

@@ -3,6 +3,7 @@
 
 use gitsip::agent::{RemoteOptions, Source};
 use gitsip::client::credentials::Auth;
+use gitsip::client::retry::RetryOptions;
 use gitsip::{Error, ErrorKind};
 
 use super::client::*;
@@ -27,6 +28,12 @@ fn basic() -> Auth {
 
 fn with_auth(auth: Auth) -> RemoteOptions {
     RemoteOptions { auth: Some(auth), ..RemoteOptions::default() }
+}
+
+/// Takes the first answer for the answer.
+fn at_once(auth: Option<Auth>) -> RemoteOptions {
+    let retry = RetryOptions { max_tries: 1, ..RetryOptions::default() };
+    RemoteOptions { auth, retry, ..RemoteOptions::default() }
 }
 
 fn canned(status: u16, content_type: &str, body: &str) -> Behaviour {
@@ -218,7 +225,7 @@ fn each_status_has_its_kind_and_the_hosts_own_words_on_one_line() {
             // The host sends the token back, and terminal escapes.
             let body = format!("the tea is \x1b[31mcold\x07, {SECRET}\nmore\n");
             server.set_behaviour(canned(status, "text/plain", &body));
-            let error = open_with(&server.url("r.git"), with_auth(bearer())).await.unwrap_err();
+            let error = open_with(&server.url("r.git"), at_once(Some(bearer()))).await.unwrap_err();
             assert_eq!(error.kind(), kind);
             let line = error.to_string();
             assert!(
@@ -229,7 +236,7 @@ fn each_status_has_its_kind_and_the_hosts_own_words_on_one_line() {
             assert_discreet(&error);
 
             server.set_behaviour(canned(status, "text/html", "<html><h1>Tea</h1></html>"));
-            let error = open(&server.url("r.git")).await.unwrap_err();
+            let error = open_with(&server.url("r.git"), at_once(None)).await.unwrap_err();
             assert_eq!(error.kind(), kind);
             assert!(!error.to_string().contains("Tea"), "{error}");
         }

@@ -139,6 +139,7 @@ impl Transport for InProcess {
             status,
             url,
             headers: headers.into_iter().map(|(n, v)| (n.to_ascii_lowercase(), v)).collect(),
+            peer: None,
             body: Pieces {
                 number: seen.number,
                 pieces: sent.chunks(most).map(<[u8]>::to_vec).collect(),

@@ -1,0 +1,17 @@
+//! Networks that are not a clean wire to a patient host: redirects that lead inside, hosts
+//! that ask for patience, connections that end early.
+
+#![cfg(feature = "http-client")]
+#![allow(clippy::unwrap_used)]
+
+#[path = "networks/addresses.rs"]
+mod addresses;
+#[path = "networks/net.rs"]
+mod net;
+#[path = "networks/patience.rs"]
+mod patience;
+#[allow(dead_code, reason = "each test file uses another part")]
+#[path = "support/raw_server.rs"]
+mod raw_server;
+#[path = "support/mod.rs"]
+mod support;
