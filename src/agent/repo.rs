@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use bstr::{BString, ByteSlice as _};
 
+use crate::client::pasted::{Rest, split_ref_and_path};
 use crate::error::Error;
 use crate::limits::Limits;
-use crate::store::Ref;
+use crate::oid::ObjectId;
+use crate::store::{Objects as _, Ref};
 
-use super::resolve::resolve;
+use super::resolve::{resolve, resolve_among};
 use super::results::Stats;
 use super::snapshot::Snapshot;
 use super::source::Source;
@@ -60,6 +62,24 @@ impl<S: Source> Repo<S> {
         let name = name.as_ref().as_bstr();
         let resolved = resolve(&*self.source, name).await?;
         Ok(Snapshot::new(self.clone(), name, resolved))
+    }
+
+    /// Pins the commit that the rest of a pasted address names, and gives the path behind
+    /// it, which is empty for the root. Costs one request, as a name does, and none for a
+    /// full commit id; the errors are those of [`snapshot`](Self::snapshot).
+    pub async fn snapshot_at(&self, rest: &Rest) -> Result<(Snapshot<S>, BString), Error> {
+        let source = &*self.source;
+        let first = rest.first_segment();
+        let is_id =
+            first.len() >= source.store().format().hex_len() && ObjectId::from_hex(first).is_ok();
+        if is_id {
+            let (id, path) = split_ref_and_path(rest, &[]);
+            return Ok((self.snapshot(&id).await?, path));
+        }
+        let listed = source.refs(&rest.ref_prefixes()).await?;
+        let (name, path) = split_ref_and_path(rest, &listed);
+        let resolved = resolve_among(source, name.as_bstr(), &listed).await?;
+        Ok((Snapshot::new(self.clone(), name.as_bstr(), resolved), path))
     }
 
     /// What was spent so far.

@@ -58,11 +58,17 @@ pub(super) async fn resolve<S: Source>(source: &S, name: &BStr) -> Result<Resolv
         }
         return Ok(Resolved { id, ref_name: None, warning: None });
     }
-    let candidates: Vec<BString> = RULES
-        .iter()
-        .map(|(before, after)| bstr::concat([before.as_bytes(), name, after.as_bytes()]).into())
-        .collect();
-    let listed = source.refs(&candidates).await?;
+    let listed = source.refs(&candidates(name)).await?;
+    resolve_among(source, name, &listed).await
+}
+
+/// The same with `listed`, which has every ref that `name` may be and costs no request.
+pub(super) async fn resolve_among<S: Source>(
+    source: &S,
+    name: &BStr,
+    listed: &[Ref],
+) -> Result<Resolved, Error> {
+    let candidates = candidates(name);
     let mut found = candidates.iter().filter_map(|full| listed.iter().find(|r| r.name == *full));
     if let Some(first) = found.next() {
         let warning = found.next().map(|other| {
@@ -73,6 +79,14 @@ pub(super) async fn resolve<S: Source>(source: &S, name: &BStr) -> Result<Resolv
         return Ok(Resolved { warning, ..target_of(source, first)? });
     }
     not_a_ref(source, name).await
+}
+
+/// The full names that `name` may be short for, the preferred one first.
+fn candidates(name: &BStr) -> Vec<BString> {
+    RULES
+        .iter()
+        .map(|(before, after)| bstr::concat([before.as_bytes(), name, after.as_bytes()]).into())
+        .collect()
 }
 
 fn target_of<S: Source>(source: &S, named: &Ref) -> Result<Resolved, Error> {

@@ -56,15 +56,15 @@ pub(super) struct Common {
 /// Which commit is read.
 #[derive(Clone, Debug, Args)]
 pub(super) struct AtRef {
-    /// Branch, tag or commit id
-    #[arg(long = "ref", value_name = "REF", default_value = "HEAD")]
-    pub(super) name: String,
+    /// Branch, tag or commit id [default: HEAD, or that of the address]
+    #[arg(long = "ref", value_name = "REF")]
+    pub(super) name: Option<String>,
 }
 
 #[derive(Debug, Args)]
 #[command(args_override_self = true, after_help = REFS_HELP)]
 pub(super) struct Refs {
-    /// Address (http, https) or local path
+    /// Address as pasted, owner/repo, or local path
     pub(super) repo: OsString,
     #[command(flatten)]
     pub(super) common: Common,
@@ -73,7 +73,7 @@ pub(super) struct Refs {
 #[derive(Debug, Args)]
 #[command(args_override_self = true, after_help = LS_HELP)]
 pub(super) struct Ls {
-    /// Address (http, https) or local path
+    /// Address as pasted, owner/repo, or local path
     pub(super) repo: OsString,
     /// Folder or file in the repository
     #[arg(default_value = "", hide_default_value = true)]
@@ -96,10 +96,10 @@ pub(super) struct Ls {
 #[derive(Debug, Args)]
 #[command(args_override_self = true, after_help = CAT_HELP)]
 pub(super) struct Cat {
-    /// Address (http, https) or local path
+    /// Address as pasted, owner/repo, or local path
     pub(super) repo: OsString,
-    /// Files in the repository
-    #[arg(required = true, value_name = "PATH")]
+    /// Files in the repository; may be left out when the address names one
+    #[arg(value_name = "PATH")]
     pub(super) paths: Vec<OsString>,
     /// Only lines A to B, counted from 1: A:B, A:, :B or A
     #[arg(long, value_name = "A:B")]
@@ -113,7 +113,7 @@ pub(super) struct Cat {
 #[derive(Debug, Args)]
 #[command(args_override_self = true, after_help = GLOB_HELP)]
 pub(super) struct Glob {
-    /// Address (http, https) or local path
+    /// Address as pasted, owner/repo, or local path
     pub(super) repo: OsString,
     /// Such as '*.rs', 'src/**/*.c' or 'docs/'
     pub(super) pattern: String,
@@ -135,7 +135,7 @@ pub(super) struct Glob {
     args(habits())
 )]
 pub(super) struct Grep {
-    /// Address (http, https) or local path
+    /// Address as pasted, owner/repo, or local path
     pub(super) repo: OsString,
     /// A regular expression (Rust's), then files or folders to stay in
     #[arg(value_name = "PATTERN [PATH]")]
@@ -231,6 +231,17 @@ impl Command {
         }
     }
 
+    /// The ref that is named beside the repository.
+    pub(super) fn at(&self) -> Option<&str> {
+        match self {
+            Self::Cat(cat) => cat.at.name.as_deref(),
+            Self::Glob(glob) => glob.at.name.as_deref(),
+            Self::Grep(grep) => grep.at.name.as_deref(),
+            Self::Ls(ls) => ls.at.name.as_deref(),
+            Self::Refs(_) => None,
+        }
+    }
+
     pub(super) fn common(&self) -> &Common {
         match self {
             Self::Cat(cat) => &cat.common,
@@ -278,9 +289,10 @@ fn parse_time(text: &str) -> Result<Duration, String> {
 }
 
 const TOP_HELP: &str = "\
-REPO comes first: an http(s) address, or a local path. A local repository is read at its
-HEAD commit, not as the working tree is. --ref names another branch, tag or commit.
-Nothing is written to disk.
+REPO comes first: an http(s) address, owner/repo on github.com, or a local path. A local
+repository is read at its HEAD commit, not as the working tree is. --ref names another
+branch, tag or commit. A page's address, as a browser shows it, also says ref, path and
+lines; --ref, PATH and --lines win over it. Nothing is written to disk.
 
 Examples:
   gitsip grep https://github.com/git/git 'TODO|FIXME' builtin
@@ -304,7 +316,8 @@ Examples:
 
 const CAT_HELP: &str = "\
 A local path is read at its HEAD commit, not the working tree. Links are followed inside
-the repository.
+the repository. The address of a file's page, such as
+https://github.com/OWNER/REPO/blob/REF/PATH#L10-L20, says what to print.
 
 Examples:
   gitsip cat . README.md

@@ -1,66 +1,89 @@
 //! What each command asks of a repository, local or remote alike, and how the answer
 //! looks.
 
-use bstr::ByteSlice as _;
+use bstr::{BStr, BString, ByteSlice as _};
 
 use super::args::{Cat, Command, Glob, Ls};
 use super::failure::{self, FOUND, NOTHING_FOUND};
 use super::grep::Search;
 use super::output::{Buffer, Names, Output, push_fmt};
+use super::place::Place;
 use crate::agent::{
     Entry, EntryType, File, ReadAnswer, ReadOptions, Repo, Snapshot, Source, Submodule,
 };
+use crate::client::pasted::Pasted;
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::store::Objects as _;
 use crate::text::escape_for_people;
 use crate::view::glob::PathFilter;
-use crate::view::lines::slice_lines;
+use crate::view::lines::{LineRange, slice_lines};
 use crate::view::walk::WalkOptions;
 
 /// A command of which everything was judged that can be without a repository.
 #[derive(Debug)]
 pub(super) enum Job {
-    Cat(Cat),
-    Glob(Glob),
-    Grep { search: Box<Search>, at: String },
-    Ls(Ls),
+    Read { asked: Box<Asked>, place: Place },
     Refs,
 }
 
+/// What is asked about one commit.
+#[derive(Debug)]
+pub(super) enum Asked {
+    Cat(Cat),
+    Glob(Glob),
+    Grep(Box<Search>),
+    Ls(Ls),
+}
+
 impl Job {
-    pub(super) fn new(command: Command, limits: &Limits) -> Result<Self, Error> {
-        Ok(match command {
-            Command::Cat(cat) => Self::Cat(cat),
-            Command::Glob(glob) => Self::Glob(glob),
-            Command::Grep(grep) => {
-                let search = Box::new(Search::new(&grep, limits)?);
-                Self::Grep { search, at: grep.at.name }
+    /// What `command` asks of the repository whose address was `pasted`, if one was.
+    pub(super) fn new(
+        command: Command,
+        pasted: Option<&Pasted>,
+        limits: &Limits,
+    ) -> Result<Self, Error> {
+        let place = Place::new(&command, pasted);
+        let asked = match command {
+            Command::Cat(cat) if cat.paths.is_empty() && !place.may_have_path() => {
+                return Err(no_path());
             }
-            Command::Ls(ls) => Self::Ls(ls),
-            Command::Refs(_) => Self::Refs,
-        })
+            Command::Cat(cat) => Asked::Cat(cat),
+            Command::Glob(glob) => Asked::Glob(glob),
+            Command::Grep(grep) => Asked::Grep(Box::new(Search::new(&grep, limits)?)),
+            Command::Ls(ls) => Asked::Ls(ls),
+            Command::Refs(_) => return Ok(Self::Refs),
+        };
+        Ok(Self::Read { asked: Box::new(asked), place })
     }
 
     /// Asks `repo`, prints the answer, and gives the exit status.
     pub(super) async fn run<S: Source>(self, repo: &Repo<S>, out: &Output) -> Result<u8, Error> {
         let found = match self {
-            Self::Cat(args) => return cat(&snapshot(repo, &args.at.name).await?, &args, out).await,
-            Self::Glob(args) => glob(&snapshot(repo, &args.at.name).await?, &args, out).await?,
-            Self::Grep { search, at } => search.run(&snapshot(repo, &at).await?, out).await?,
-            Self::Ls(args) => ls(&snapshot(repo, &args.at.name).await?, &args, out).await?,
             Self::Refs => refs(repo, out).await?,
+            Self::Read { asked, place } => {
+                let (snapshot, path) = place.open(repo).await?;
+                if let Some(warning) = snapshot.warning() {
+                    failure::say(&format!("warning: {warning}"));
+                }
+                match *asked {
+                    Asked::Cat(args) => {
+                        return cat(&snapshot, &args, path.as_bstr(), place.lines, out).await;
+                    }
+                    Asked::Glob(args) => glob(&snapshot, &args, path.as_bstr(), out).await?,
+                    Asked::Grep(search) => search.run(&snapshot, path, out).await?,
+                    Asked::Ls(args) => ls(&snapshot, &args, path.as_bstr(), out).await?,
+                }
+            }
         };
         Ok(if found { FOUND } else { NOTHING_FOUND })
     }
 }
 
-async fn snapshot<S: Source>(repo: &Repo<S>, name: &str) -> Result<Snapshot<S>, Error> {
-    let snapshot = repo.snapshot(name).await?;
-    if let Some(warning) = snapshot.warning() {
-        failure::say(&format!("warning: {warning}"));
-    }
-    Ok(snapshot)
+fn no_path() -> Error {
+    let why = "no PATH given, and the address names no file; write it after the repository: \
+               gitsip cat REPO PATH";
+    Error::new(ErrorKind::Usage, why)
 }
 
 /// As `git ls-remote` prints them.
@@ -94,9 +117,16 @@ fn push_ref(bytes: &mut Vec<u8>, id: &crate::ObjectId, name: &[u8], suffix: &str
     push_fmt(bytes, format_args!("{suffix}\n"));
 }
 
-async fn ls<S: Source>(snapshot: &Snapshot<S>, args: &Ls, out: &Output) -> Result<bool, Error> {
+/// `path` is that of the address, and is read when the command line has none.
+async fn ls<S: Source>(
+    snapshot: &Snapshot<S>,
+    args: &Ls,
+    path: &BStr,
+    out: &Output,
+) -> Result<bool, Error> {
     let lines = EntryLines { long: args.long, names: Names::from_null_flag(args.null) };
-    let folder = snapshot.ls(args.path.as_encoded_bytes()).await?;
+    let path = if args.path.is_empty() { path } else { args.path.as_encoded_bytes().as_bstr() };
+    let folder = snapshot.ls(path).await?;
     if args.recursive {
         return ls_recursive(snapshot, &folder.resolved_path, lines, out).await;
     }
@@ -140,8 +170,22 @@ async fn ls_recursive<S: Source>(
     Ok(found)
 }
 
-async fn glob<S: Source>(snapshot: &Snapshot<S>, args: &Glob, out: &Output) -> Result<bool, Error> {
-    let found = snapshot.glob(&args.pattern).await?;
+/// `folder` is that of the address: what is outside of it is left out.
+async fn glob<S: Source>(
+    snapshot: &Snapshot<S>,
+    args: &Glob,
+    folder: &BStr,
+    out: &Output,
+) -> Result<bool, Error> {
+    let folder = match folder.is_empty() {
+        true => BString::default(),
+        false => snapshot.ls(folder).await?.resolved_path,
+    };
+    let mut found = snapshot.glob(&args.pattern).await?;
+    found.retain(|entry| {
+        let below = entry.path.strip_prefix(folder.as_bytes());
+        folder.is_empty() || below.is_some_and(|name| matches!(name.first(), None | Some(b'/')))
+    });
     print_entries(
         &found,
         EntryLines { long: false, names: Names::from_null_flag(args.null) },
@@ -196,14 +240,29 @@ impl EntryLines {
 }
 
 /// Prints the files one after another. What is wrong with one does not keep the others
-/// from being printed; the status is that of the first error.
-async fn cat<S: Source>(snapshot: &Snapshot<S>, args: &Cat, out: &Output) -> Result<u8, Error> {
-    let paths: Vec<&[u8]> = args.paths.iter().map(|path| path.as_encoded_bytes()).collect();
+/// from being printed; the status is that of the first error. `path` and `its_lines` are
+/// those of the address, and are printed when the command line has no path.
+async fn cat<S: Source>(
+    snapshot: &Snapshot<S>,
+    args: &Cat,
+    path: &BStr,
+    its_lines: Option<LineRange>,
+    out: &Output,
+) -> Result<u8, Error> {
+    let mut paths: Vec<&[u8]> = args.paths.iter().map(|path| path.as_encoded_bytes()).collect();
+    let mut lines = args.lines;
+    if paths.is_empty() {
+        if path.is_empty() {
+            return Err(no_path());
+        }
+        paths.push(path);
+        lines = lines.or(its_lines);
+    }
     let answers = snapshot.read_many(&paths, ReadOptions::default()).await?;
     let mut first_status = FOUND;
     for answer in answers {
         let printed = match answer {
-            Ok(ReadAnswer::File(file)) => print_file(&file, args, out),
+            Ok(ReadAnswer::File(file)) => print_file(&file, lines, out),
             Ok(ReadAnswer::Submodule(submodule)) => Err(is_submodule(&submodule)),
             Err(error) => Err(error),
         };
@@ -228,19 +287,19 @@ enum Printed {
     NobodyReads,
 }
 
-fn print_file(file: &File, args: &Cat, out: &Output) -> Result<Printed, Error> {
+fn print_file(file: &File, lines: Option<LineRange>, out: &Output) -> Result<Printed, Error> {
     if let Some(lfs) = &file.lfs {
         let path = escape_for_people(&file.path);
         failure::say(&format!("note: '{path}' is kept by Git LFS ({} bytes), not here", lfs.size));
     }
-    let content = match args.lines {
+    let content = match lines {
         Some(range) => slice_lines(&file.bytes, range).bytes,
         None => file.bytes.clone(),
     };
     if !out.lock().write_through(&content)? {
         return Ok(Printed::NobodyReads);
     }
-    Ok(if args.lines.is_some() && content.is_empty() { Printed::Nothing } else { Printed::All })
+    Ok(if lines.is_some() && content.is_empty() { Printed::Nothing } else { Printed::All })
 }
 
 fn is_submodule(submodule: &Submodule) -> Error {

@@ -110,7 +110,7 @@ mod tests {
             (&["grpe", "."][..], &["unrecognized subcommand 'grpe'", "'grep'"][..]),
             (&["grep", ".", "x", "--fixed-string"], &["'--fixed-string'", "'--fixed-strings'"]),
             (&["grep", ".", "x", "-C", "two"], &["'two'", "'--context <N>'"]),
-            (&["cat", "."], &["required", "<PATH>", "see gitsip cat --help"]),
+            (&["glob", "."], &["required", "<PATTERN>", "see gitsip glob --help"]),
             (&["cat", ".", "a", "--lines", "2:1"], &["'2:1'", "--lines"]),
         ] {
             let line = refusal(words);

@@ -3,6 +3,8 @@
 
 use std::ffi::OsString;
 
+use bstr::BString;
+
 use super::args::Grep;
 use super::output::{Names, Output, push_fmt};
 use crate::agent::{Snapshot, Source};
@@ -20,6 +22,7 @@ pub(super) struct Search {
     matcher: Matcher,
     options: GrepOptions,
     paths: Vec<OsString>,
+    globs: Vec<String>,
     names: Names,
     /// Print matches in place of lines.
     only_matching: bool,
@@ -65,22 +68,29 @@ impl Search {
                 search,
             },
             paths: paths.to_vec(),
+            globs: args.globs.clone(),
             names: Names::from_null_flag(args.null),
             // As in git, where -v has no matches to print.
             only_matching: args.only_matching && !args.invert_match,
         })
     }
 
-    /// Searches `snapshot` and prints to `out`; whether anything was found.
+    /// Searches `snapshot` and prints to `out`; whether anything was found. The search
+    /// stays in `path`, that of the address, unless the command line has paths.
     pub(super) async fn run<S: Source>(
-        self,
+        mut self,
         snapshot: &Snapshot<S>,
+        path: BString,
         out: &Output,
     ) -> Result<bool, Error> {
+        if self.paths.is_empty() && !path.is_empty() {
+            check_path(snapshot, &path).await?;
+            self.options.filter = PathFilter::new(&self.globs, &[path], &Limits::default())?;
+        }
         // A search of everything is one request, unless its folders are asked for first.
         if !self.options.filter.is_unrestricted() {
             for path in &self.paths {
-                check_path(snapshot, path).await?;
+                check_path(snapshot, path.as_encoded_bytes()).await?;
             }
         }
         let mut printer = Printer {
@@ -96,8 +106,7 @@ impl Search {
 }
 
 /// A path that is not there is a slip of the pen, not a search without a hit.
-async fn check_path<S: Source>(snapshot: &Snapshot<S>, path: &OsString) -> Result<(), Error> {
-    let bytes = path.as_encoded_bytes();
+async fn check_path<S: Source>(snapshot: &Snapshot<S>, bytes: &[u8]) -> Result<(), Error> {
     match snapshot.stat(bytes).await {
         Err(error)
             if error.kind() == ErrorKind::NotFound

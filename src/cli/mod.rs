@@ -9,6 +9,7 @@ mod commands;
 mod failure;
 mod grep;
 mod output;
+mod place;
 mod quote;
 mod repo_arg;
 mod run;

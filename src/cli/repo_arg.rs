@@ -3,58 +3,60 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
+use crate::client::pasted::{self, NO_ADDRESS, Pasted};
 use crate::error::{Error, ErrorKind};
 use crate::text::escape_for_people;
 
 /// Where a repository is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RepoArg {
-    /// An address; not yet judged.
-    Address(String),
+    /// An address, and what it says beside the repository.
+    Address(Pasted),
     /// A path that exists.
     Path(PathBuf),
 }
 
 impl RepoArg {
-    /// An address has `://` in it; everything else must exist on this machine.
+    /// A word with `://` in it is an address, what exists on this machine is a path, and
+    /// the rest is read as people paste it.
     ///
     /// # Errors
-    /// `NotFound` for what is neither, and `Usage` for ssh's short form, each with the
+    /// `NotFound` for what is neither, and those of [`pasted::parse`], each with the
     /// address that was probably meant.
     pub(super) fn parse(word: &OsStr) -> Result<Self, Error> {
         let text = word.to_string_lossy();
         if let Some(rest) = text.strip_prefix("file://") {
             return Self::file_address(rest, &text);
         }
-        if text.contains("://") {
-            return Ok(Self::Address(text.into_owned()));
-        }
         let path = PathBuf::from(word);
-        if path.try_exists().unwrap_or(true) && !word.is_empty() {
+        let may_be_path = !text.contains("://") && !word.is_empty();
+        if may_be_path && path.try_exists().unwrap_or(true) {
             return Ok(Self::Path(path));
         }
-        if let Some((host, rest)) = ssh_short_form(&text) {
-            return Err(Error::new(
-                ErrorKind::Usage,
-                format!(
-                    "ssh is not spoken here; try https://{}/{}",
-                    escape_for_people(host.as_bytes()),
-                    escape_for_people(rest.trim_start_matches('/').as_bytes())
-                ),
-            ));
+        match pasted::parse(&text) {
+            Err(error) if error.code() == NO_ADDRESS => {}
+            parsed => return parsed.map(Self::Address),
         }
         let shown = escape_for_people(word.as_encoded_bytes());
         let first = text.split('/').next().unwrap_or_default();
         let advice = if text.contains('/') && first.contains('.') && !first.starts_with('.') {
             format!("did you mean https://{shown}?")
         } else {
-            "REPO comes first: an http:// or https:// address, or the path of a local repository"
+            "REPO comes first: an http:// or https:// address, owner/repo on github.com, or the path of a local repository"
                 .to_owned()
         };
         Err(Error::new(
             ErrorKind::NotFound,
             format!("'{shown}' is no address and no path here; {advice}"),
         ))
+    }
+
+    /// What the address says, when it is one.
+    pub(super) fn pasted(&self) -> Option<&Pasted> {
+        match self {
+            Self::Address(pasted) => Some(pasted),
+            Self::Path(_) => None,
+        }
     }
 
     fn file_address(rest: &str, whole: &str) -> Result<Self, Error> {
@@ -69,15 +71,6 @@ impl RepoArg {
     }
 }
 
-/// Host and path of `user@host:path` or `host:path`, as git reads it: a colon before any
-/// slash.
-fn ssh_short_form(text: &str) -> Option<(&str, &str)> {
-    let (before, path) = text.split_once(':')?;
-    let host = before.rsplit_once('@').map_or(before, |(_, host)| host);
-    let is_host = host.len() > 1 && !before.contains(['/', '\\']);
-    (is_host && !path.is_empty()).then_some((host, path))
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -89,8 +82,9 @@ mod tests {
 
     #[test]
     fn addresses_have_a_scheme() {
-        for address in ["https://h/r", "http://h:1/r.git", "ssh://h/r", "HTTPS://h/r"] {
-            assert_eq!(parse(address).unwrap(), RepoArg::Address(address.to_owned()));
+        for address in ["https://h/r", "http://h:1/r.git", "HTTPS://h/r"] {
+            let parsed = parse(address).unwrap();
+            assert_eq!(parsed.pasted().unwrap().repo, address);
         }
     }
 
@@ -104,12 +98,20 @@ mod tests {
     }
 
     #[test]
+    fn owner_and_repo_are_of_github_unless_they_are_a_path() {
+        let parsed = parse("owner/repo").unwrap();
+        assert_eq!(parsed.pasted().unwrap().repo, "https://github.com/owner/repo");
+        assert_eq!(parse("src/client").unwrap(), RepoArg::Path("src/client".into()));
+    }
+
+    #[test]
     fn what_is_neither_gets_advice() {
         for (word, kind, advice) in [
+            ("ssh://me@h:22/r", ErrorKind::Usage, "try https://h/r"),
             ("git@host:owner/repo.git", ErrorKind::Usage, "try https://host/owner/repo.git"),
             ("host:/owner/repo", ErrorKind::Usage, "try https://host/owner/repo"),
             ("host.example/owner/repo", ErrorKind::NotFound, "did you mean https://host.example/"),
-            ("owner/repo", ErrorKind::NotFound, "REPO comes first"),
+            ("owner/repo/src", ErrorKind::NotFound, "REPO comes first"),
             ("./no/such/folder", ErrorKind::NotFound, "REPO comes first"),
             ("", ErrorKind::NotFound, "'' is no address"),
             ("file:///no/such/folder", ErrorKind::NotFound, "there is no '/no/such/folder'"),

@@ -32,7 +32,7 @@ pub(super) fn run(command: Command) -> Result<u8, Error> {
     let limits = Limits::default();
     let common = command.common().clone();
     let repo = RepoArg::parse(command.repo())?;
-    let job = Job::new(command, &limits)?;
+    let job = Job::new(command, repo.pasted(), &limits)?;
     let asking = Asking { job, limits, out: Output::stdout(), stats: Arc::default() };
     let (out, stats) = (asking.out.clone(), Arc::clone(&asking.stats));
 
@@ -43,7 +43,7 @@ pub(super) fn run(command: Command) -> Result<u8, Error> {
 
     let runtime = runtime()?;
     let end = runtime.block_on(run_to_its_end(common.timeout, || match repo {
-        RepoArg::Address(address) => tokio::spawn(asking.of_remote(address, auth)),
+        RepoArg::Address(pasted) => tokio::spawn(asking.of_remote(pasted.repo, auth)),
         RepoArg::Path(path) => tokio::spawn(async move { asking.of_local(&path).await }),
     }));
     let status = match end {

@@ -119,7 +119,7 @@ fn auth_in(url: &Url) -> Option<Auth> {
 }
 
 /// The address without what stands before an `@` in its authority.
-fn hide_userinfo(address: &str) -> String {
+pub(super) fn hide_userinfo(address: &str) -> String {
     let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
     let authority_end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
     match rest[..authority_end].rfind('@') {

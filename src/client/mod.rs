@@ -5,6 +5,7 @@ pub mod address;
 pub mod conversation;
 pub mod credentials;
 pub mod lazy;
+pub mod pasted;
 pub mod policy;
 pub mod progress;
 pub mod requests;
