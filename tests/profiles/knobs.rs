@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use gitsip::agent::{ReadAnswer, Remote, RemoteOptions, Repo};
+use gitsip::client::transport::Transport as _;
 use gitsip::{Error, ErrorKind, Limits};
 
 use super::operations::{Operation, origin};
@@ -148,20 +149,36 @@ fn what_is_no_git_host_is_named() {
 }
 
 #[test]
-fn a_host_that_asks_for_patience_is_named_or_waited_for() {
+fn a_host_that_asks_for_patience_is_waited_for_and_not_for_ever() {
     let host = Host::new();
-    for (status, kind) in [(429, ErrorKind::RateLimited), (503, ErrorKind::Transport)] {
-        for retry_after in ["1", "Fri, 31 Dec 1999 23:59:59 GMT"] {
-            let busy = || faithful().busy(status, retry_after, 1);
-            host.check("busy once", busy(), RightOr(kind, "try again later"));
-            let answers = host.start(busy());
-            let read = || {
-                let url = answers.url("r.git");
-                run(Operation::Cat.ask(answers.clone(), &url, RemoteOptions::default()))
-            };
-            // Whoever asks a second time is answered.
-            let _first = read();
-            assert_eq!(read().unwrap(), Operation::Cat.expected(&host.origin));
+    for status in [429, 503] {
+        for (retry_after, times, tries) in [
+            ("2", 3, None),
+            ("Fri, 31 Dec 1999 23:59:59 GMT", 3, None),
+            ("2", u32::MAX, Some(4)),
+            ("86400", 1, Some(1)),
+        ] {
+            let server = host.start(faithful().busy(status, retry_after, times));
+            let url = server.url("r.git");
+            let answer = run(Operation::Cat.ask(server.clone(), &url, RemoteOptions::default()));
+            let what = format!("{status} for {retry_after}, {times} times");
+            match tries {
+                None => {
+                    let expected = Operation::Cat.expected(&host.origin);
+                    assert_eq!(answer.unwrap(), expected, "{what}");
+                    assert_eq!(server.requests().len(), 3 + 4, "{what}");
+                }
+                Some(tries) => {
+                    let error = answer.unwrap_err();
+                    assert_eq!(error.kind(), ErrorKind::RateLimited, "{what}: {error}");
+                    assert!(error.to_string().contains("try again later"), "{what}: {error}");
+                    assert_eq!(server.requests().len(), tries, "{what}");
+                }
+            }
+            let waited = server.now();
+            let least = if retry_after == "2" { 6 } else { 0 };
+            assert!(waited >= Duration::from_secs(least), "{what}: {waited:?}");
+            assert!(waited < Duration::from_secs(60), "{what}: {waited:?}");
         }
     }
 }
