@@ -11,6 +11,7 @@ use bstr::{BString, ByteSlice as _};
 use gitsip::ErrorKind;
 use gitsip::client::pasted::{NO_ADDRESS, RefKind, parse, split_ref_and_path};
 use gitsip::store::Ref;
+use proptest::prelude::*;
 use support::git::{File, Repo, Sandbox, isolate};
 use support::http_server::HttpServer;
 
@@ -337,6 +338,34 @@ fn the_longest_advertised_ref_wins() {
             .cloned()
             .collect();
         assert_eq!(split_ref_and_path(&rest, &listed), (name.into(), path.into()), "{page}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_is_too_odd_to_be_judged(
+        text in "(https?:/{0,3}|htps://|ssh://|)(me:p@)?(github.com|gitlab.com|codeberg.org|h|)\\PC{0,30}",
+    ) {
+        if let Err(error) = parse(&text) {
+            prop_assert_eq!(error.kind(), ErrorKind::Usage);
+            prop_assert!(!error.to_string().contains(char::is_control));
+        }
+    }
+
+    #[test]
+    fn ref_and_path_are_the_whole_text_again(
+        rest in "[ab](/?[ab]){0,6}", names in prop::collection::vec("[ab](/?[ab]){0,3}", 0..6),
+    ) {
+        let refs: Vec<Ref> = names.iter().map(|n| named(&format!("refs/heads/{n}"))).collect();
+        let page = parse(&format!("https://github.com/o/r/tree/{rest}")).unwrap().rest.unwrap();
+        let (name, path) = split_ref_and_path(&page, &refs);
+        let joined = if path.is_empty() { name.to_string() } else { format!("{name}/{path}") };
+        prop_assert_eq!(joined, rest.clone());
+        let ends = |at: usize| at == rest.len() || rest[at..].starts_with('/');
+        let longest = names.iter().filter(|n| rest.starts_with(*n) && ends(n.len())).max_by_key(|n| n.len());
+        if let Some(longest) = longest {
+            prop_assert_eq!(name, longest.as_str());
+        }
     }
 }
 
