@@ -224,6 +224,22 @@ fn a_certificate_nobody_vouches_for_is_not_trusted() {
     assert!(error.context().contains("is not trusted: add its issuer"), "{error}");
 }
 
+#[test]
+fn a_certificate_that_was_given_is_trusted_beside_the_systems() {
+    let (address, pem) = tls_server("localhost", 4000);
+    let trusting = |pem: &str| {
+        HttpTransport::new(HttpOptions { trusted_pem: pem.into(), ..HttpOptions::default() })
+    };
+    let response = threads().block_on(trusting(&pem).unwrap().send(tls(address))).unwrap();
+    assert_eq!(response.status, 200);
+    let (_, other) = tls_server("localhost", 4000);
+    assert_eq!(failure(trusting(&other).unwrap(), tls(address)).code(), "tls");
+    for bad in ["no certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"]
+    {
+        assert_eq!(trusting(bad).map(|_| ()).unwrap_err().kind(), ErrorKind::Usage);
+    }
+}
+
 /// Not a test of its own: what the tests below run in a process with another
 /// environment.
 #[test]

@@ -21,6 +21,9 @@ use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 use rustls::ClientConfig;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::ring;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls_platform_verifier::Verifier;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::Instant;
 
@@ -60,6 +63,9 @@ pub struct HttpOptions {
     pub allowed_hosts: Vec<String>,
     /// Who finds the addresses of names.
     pub resolver: Resolver,
+    /// Certificates in PEM form whose holders are trusted to vouch for hosts, beside those
+    /// of the system.
+    pub trusted_pem: Vec<u8>,
 }
 
 impl Default for HttpOptions {
@@ -70,6 +76,7 @@ impl Default for HttpOptions {
             address_policy: AddressPolicy::default(),
             allowed_hosts: Vec::new(),
             resolver: Resolver::default(),
+            trusted_pem: Vec::new(),
         }
     }
 }
@@ -115,9 +122,11 @@ impl HttpTransport {
     /// A pool without connections.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] when the system has no certificates to trust.
+    /// [`ErrorKind::Unsupported`] when the system has no certificates to trust, and
+    /// [`ErrorKind::Usage`] for an option that cannot be read.
     pub fn new(options: HttpOptions) -> Result<Self, Error> {
-        Self::with_verifier(options, system_verifier()?)
+        let verifier = system_verifier(&options.trusted_pem)?;
+        Self::with_verifier(options, verifier)
     }
 
     /// The same with another opinion on certificates.
@@ -231,8 +240,9 @@ impl Transport for HttpTransport {
     }
 
     /// # Errors
-    /// That of the conversation when it refused a chunk; [`ErrorKind::Unsupported`] for a
-    /// body that was encoded without being asked to; else [`ErrorKind::Transport`].
+    /// That of the conversation when it refused a chunk; [`ErrorKind::Corrupt`] for a gzip'd
+    /// body that is damaged, [`ErrorKind::Unsupported`] for one encoded in another way; else
+    /// [`ErrorKind::Transport`].
     async fn receive(
         &self,
         body: HttpBody,
@@ -267,10 +277,28 @@ impl Transport for HttpTransport {
     }
 }
 
-fn system_verifier() -> Result<Arc<dyn ServerCertVerifier>, Error> {
-    rustls_platform_verifier::Verifier::new(Arc::new(ring::default_provider()))
+/// Trusts what the system trusts, and the certificates in `pem`.
+fn system_verifier(pem: &[u8]) -> Result<Arc<dyn ServerCertVerifier>, Error> {
+    let parsed: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let extra = match parsed {
+        Ok(extra) if !extra.is_empty() || pem.is_empty() => extra,
+        _ => return Err(unusable_pem("there is none in PEM form")),
+    };
+    if extra.is_empty() {
+        return Verifier::new(Arc::new(ring::default_provider()))
+            .map(|verifier| Arc::new(verifier) as _)
+            .map_err(unusable_tls);
+    }
+    Verifier::new_with_extra_roots(extra, Arc::new(ring::default_provider()))
         .map(|verifier| Arc::new(verifier) as _)
-        .map_err(unusable_tls)
+        .map_err(|error| unusable_pem(&error.to_string()))
+}
+
+fn unusable_pem(why: &str) -> Error {
+    Error::new(
+        ErrorKind::Usage,
+        format!("the certificates to trust cannot be read ({why}): give CERTIFICATE sections"),
+    )
 }
 
 /// *ring*, and HTTP/2 before HTTP/1.1.
@@ -322,7 +350,7 @@ fn host_label(url: &Url) -> String {
     }
 }
 
-/// The caller's headers, and the wish for a plain body: nothing here inflates one.
+/// The caller's headers, and the wish for a plain body: packs are compressed already.
 fn header_map(headers: &[(Cow<'static, str>, String)]) -> Result<HeaderMap, Error> {
     let mut map = HeaderMap::with_capacity(headers.len() + 1);
     for (name, value) in headers {

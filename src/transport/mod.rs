@@ -7,6 +7,8 @@
 #[cfg(feature = "http-client")]
 mod failure;
 #[cfg(feature = "http-client")]
+mod gzip;
+#[cfg(feature = "http-client")]
 mod http;
 #[cfg(feature = "http-client")]
 mod open;

@@ -17,6 +17,7 @@ use reqwest::header::{CONTENT_ENCODING, HeaderValue};
 use tokio::sync::mpsc;
 
 use super::failure;
+use super::gzip::Gunzip;
 use super::http::HttpBody;
 use crate::error::Error;
 
@@ -26,7 +27,8 @@ use crate::error::Error;
 const QUEUED_CHUNKS: usize = 4;
 
 /// Feeds `body` to `push` until it ends or a chunk is refused. The consumer comes back
-/// in every case. A body with a content-encoding is refused: nothing here inflates one.
+/// in every case. A gzip'd body is inflated on the way; any other content-encoding is
+/// refused.
 ///
 /// Dropping the future ends the transfer, and the consumer is dropped as soon as the
 /// chunk it is working on is done.
@@ -37,9 +39,10 @@ pub(super) async fn pump<C: Send + 'static>(
     stall: Duration,
 ) -> (C, Result<(), Error>) {
     // Here and not with the head: the status of an encoded error page can still be told.
-    if let Some(encoding) = unasked_encoding(&body) {
-        return (consumer, Err(failure::encoded(encoding, &body.host)));
-    }
+    let gunzip = match gunzip_for(&body) {
+        Ok(gunzip) => gunzip,
+        Err(encoding) => return (consumer, Err(failure::encoded(encoding, &body.host))),
+    };
     let host = body.host.clone();
     let consumer = Arc::new(Mutex::new(consumer));
     let (chunks, queue) = mpsc::channel(QUEUED_CHUNKS);
@@ -48,7 +51,7 @@ pub(super) async fn pump<C: Send + 'static>(
         // dropped future could not take it away.
         let consumer = Arc::downgrade(&consumer);
         let host = host.clone();
-        tokio::task::spawn_blocking(move || consume(queue, &consumer, push, &host))
+        tokio::task::spawn_blocking(move || consume(queue, gunzip, &consumer, push, &host))
     };
 
     let received = read(&mut body, &chunks, stall).await;
@@ -60,7 +63,10 @@ pub(super) async fn pump<C: Send + 'static>(
     // A refusal is the better answer where both ends failed: a server that reports an
     // error and hangs up is heard.
     let outcome = match worker.await {
-        Ok(consumed) => consumed.and(received),
+        Ok(consumed) => consumed.and_then(|gunzip| {
+            received?;
+            gunzip.map_or(Ok(()), |gunzip| gunzip.finish(&host))
+        }),
         Err(_) => Err(failure::shut_down(&host)),
     };
     (take_back(consumer), outcome)
@@ -96,9 +102,17 @@ fn take_back<C>(consumer: Arc<Mutex<C>>) -> C {
         .unwrap_or_else(PoisonError::into_inner)
 }
 
-fn unasked_encoding(body: &HttpBody) -> Option<&HeaderValue> {
-    let encoding = body.response.headers().get(CONTENT_ENCODING)?;
-    (!encoding.as_bytes().eq_ignore_ascii_case(b"identity")).then_some(encoding)
+/// What inflates the body, when it needs that; or the encoding that nothing undoes.
+fn gunzip_for(body: &HttpBody) -> Result<Option<Gunzip>, &HeaderValue> {
+    let Some(encoding) = body.response.headers().get(CONTENT_ENCODING) else { return Ok(None) };
+    let is = |name: &str| encoding.as_bytes().eq_ignore_ascii_case(name.as_bytes());
+    if is("identity") {
+        Ok(None)
+    } else if is("gzip") || is("x-gzip") {
+        Ok(Some(Gunzip::new()))
+    } else {
+        Err(encoding)
+    }
 }
 
 /// The async side: ends with the body, with the connection, or when the queue is closed.
@@ -142,15 +156,19 @@ async fn unless_refused<T>(
 /// waits for the transfer.
 fn consume<C>(
     mut queue: mpsc::Receiver<Bytes>,
+    mut gunzip: Option<Gunzip>,
     consumer: &Weak<Mutex<C>>,
     push: fn(&mut C, &[u8]) -> Result<(), Error>,
     host: &str,
-) -> Result<(), Error> {
+) -> Result<Option<Gunzip>, Error> {
     while let Some(chunk) = queue.blocking_recv() {
-        let Some(consumer) = consumer.upgrade() else { return Ok(()) };
+        let Some(consumer) = consumer.upgrade() else { return Ok(None) };
         let mut consumer = consumer.lock().unwrap_or_else(PoisonError::into_inner);
-        catch_unwind(AssertUnwindSafe(|| push(&mut consumer, &chunk)))
-            .unwrap_or_else(|panic| Err(failure::panicked(&*panic, host)))?;
+        let push = AssertUnwindSafe(|| match &mut gunzip {
+            Some(gunzip) => gunzip.push(&chunk, host, &mut |bytes| push(&mut consumer, bytes)),
+            None => push(&mut consumer, &chunk),
+        });
+        catch_unwind(push).unwrap_or_else(|panic| Err(failure::panicked(&*panic, host)))?;
     }
-    Ok(())
+    Ok(gunzip)
 }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::runtime::{Builder, Runtime};
 
+use super::gzip::gzip;
 use super::http::{HttpBody, HttpOptions, HttpTransport};
 use super::pump::{finish, pump};
 use crate::client::transport::{Method, Request, Transport};
@@ -265,11 +266,11 @@ fn dropping_the_future_ends_the_transfer_and_drops_the_consumer() {
 }
 
 #[test]
-fn an_encoded_body_is_refused_but_its_status_is_told() {
+fn a_body_encoded_in_an_unknown_way_is_refused_but_its_status_is_told() {
     let address = serve(|mut stream| {
         read_head(&mut stream).unwrap();
         stream
-            .write_all(b"HTTP/1.1 404 Not Found\r\ncontent-encoding: gzip\r\n\r\n\x1f\x8b")
+            .write_all(b"HTTP/1.1 404 Not Found\r\ncontent-encoding: br\r\n\r\n\x1f\x8b")
             .unwrap();
     });
     let (received, outcome) = threads().block_on(async {
@@ -279,8 +280,73 @@ fn an_encoded_body_is_refused_but_its_status_is_told() {
     });
     let error = outcome.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
-    assert!(error.context().contains("content-encoding \"gzip\""), "{error}");
+    assert!(error.context().contains("content-encoding \"br\""), "{error}");
     assert!(received.is_empty());
+}
+
+/// Answers with `body` as a gzip'd one, in chunks of `size` bytes.
+fn serve_gzip(body: Vec<u8>, size: usize) -> SocketAddr {
+    serve(move |mut stream| {
+        read_head(&mut stream).unwrap();
+        let head =
+            "HTTP/1.1 200 OK\r\ncontent-encoding: GZip\r\ntransfer-encoding: chunked\r\n\r\n";
+        stream.write_all(head.as_bytes()).unwrap();
+        for chunk in body.chunks(size) {
+            // A client that has had enough has hung up.
+            let _ = write!(stream, "{:x}\r\n", chunk.len())
+                .and_then(|()| stream.write_all(chunk))
+                .and_then(|()| stream.write_all(b"\r\n"));
+        }
+        let _ = stream.write_all(b"0\r\n\r\n");
+        wait_for_close(&mut stream);
+    })
+}
+
+#[test]
+fn a_gzipped_body_arrives_inflated_however_it_is_cut() {
+    let content: Vec<u8> = (0..20_000_u32).flat_map(|n| (n * n % 1009).to_le_bytes()).collect();
+    // Two members in a row are one body.
+    let body = [gzip(&content[..30_000]), gzip(&content[30_000..])].concat();
+    for size in [1, 7, 4096, usize::MAX] {
+        let address = serve_gzip(body.clone(), size);
+        let (received, outcome) = threads()
+            .block_on(async { pump(get(address).await, Vec::new(), keep, PATIENCE).await });
+        outcome.unwrap();
+        assert!(received == content, "in chunks of {size}");
+    }
+}
+
+#[test]
+fn a_gzipped_body_that_is_cut_or_damaged_is_an_error() {
+    let body = gzip(&(0..9000_u32).flat_map(u32::to_le_bytes).collect::<Vec<_>>());
+    let mut flipped = body.clone();
+    let checksum = flipped.len() - 8;
+    flipped[checksum] ^= 1;
+    let cuts = [1, 9, 200, body.len() - 9, body.len() - 1].map(|length| body[..length].to_vec());
+    for bad in cuts.into_iter().chain([flipped, b"plain text".to_vec(), [&body[..], b"x"].concat()])
+    {
+        let address = serve_gzip(bad, 1000);
+        let (_, outcome) = threads()
+            .block_on(async { pump(get(address).await, Vec::new(), keep, PATIENCE).await });
+        let error = outcome.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        assert!(error.context().contains("gzip'd answer"), "{error}");
+    }
+}
+
+#[test]
+fn a_gzip_bomb_is_stopped_by_whoever_reads_it_and_comes_in_small_pieces() {
+    let bomb = gzip(&vec![0; 64 << 20]);
+    assert!(bomb.len() < 100 << 10);
+    fn push(seen: &mut (usize, usize), bytes: &[u8]) -> Result<()> {
+        *seen = (seen.0 + bytes.len(), seen.1.max(bytes.len()));
+        if seen.0 > 1 << 20 { Err(refusal()) } else { Ok(()) }
+    }
+    let address = serve_gzip(bomb, usize::MAX);
+    let (seen, outcome) =
+        threads().block_on(async { pump(get(address).await, (0, 0), push, PATIENCE).await });
+    assert_eq!(outcome.unwrap_err().context(), "enough");
+    assert!(seen.0 < 2 << 20 && seen.1 <= 128 << 10, "{seen:?}");
 }
 
 #[test]
