@@ -172,7 +172,8 @@ impl<T: Transport> Line<'_, T> {
                 _ => Vec::new(),
             };
             let with_credentials = self.credentials.are_sent_to(repo);
-            Err(requests::status_error(repo, status, &page, wait, with_credentials))
+            let error = requests::status_error(repo, status, &page, wait, with_credentials);
+            Err(if self.credentials.are_for(repo) { error } else { elsewhere(error, repo) })
         };
         result.map_err(|error| self.credentials.hide_in(error))
     }
@@ -180,6 +181,16 @@ impl<T: Transport> Line<'_, T> {
 
 fn named_wait<B>(response: &Response<B>) -> Option<Duration> {
     retry::named_wait(response.header("retry-after"), response.header("date"))
+}
+
+/// Says where credentials have to be given for, when a redirect led away from there.
+fn elsewhere(error: Error, repo: &RepoUrl) -> Error {
+    if error.kind() != ErrorKind::Auth {
+        return error;
+    }
+    let why = "no credentials follow a redirect to another host; open this address itself";
+    Error::new(ErrorKind::Auth, format!("{}; {why}: {repo}", error.context()))
+        .with_code("credentials_elsewhere")
 }
 
 /// Says of an answer that makes no sense what the host calls it, when that is not git's.

@@ -294,6 +294,9 @@ repository is read at its HEAD commit, not as the working tree is. --ref names a
 branch, tag or commit. A page's address, as a browser shows it, also says ref, path and
 lines; --ref, PATH and --lines win over it. Nothing is written to disk.
 
+Private repositories: --token-env NAME, else GITSIP_TOKEN, user:password@ in the address,
+~/.netrc; and git's credential helpers, asked when the host refuses what it was sent.
+
 Examples:
   gitsip grep https://github.com/git/git 'TODO|FIXME' builtin
   gitsip cat https://github.com/git/git README.md --lines 1:20

@@ -6,6 +6,7 @@
 
 mod args;
 mod commands;
+mod credentials;
 mod failure;
 mod grep;
 mod output;

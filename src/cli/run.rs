@@ -10,15 +10,15 @@ use std::task::Poll;
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, block_in_place};
 
 use super::args::Command;
 use super::commands::Job;
+use super::credentials::Credentials;
 use super::failure::{self, INTERRUPTED};
 use super::output::Output;
 use super::repo_arg::RepoArg;
 use crate::agent::{Remote, RemoteOptions, Repo, Source, Stats};
-use crate::client::credentials::Auth;
 use crate::disk::{Local, Repository};
 use crate::error::{Error, ErrorKind};
 use crate::limits::{Budget, Limits};
@@ -36,14 +36,15 @@ pub(super) fn run(command: Command) -> Result<u8, Error> {
     let asking = Asking { job, limits, out: Output::stdout(), stats: Arc::default() };
     let (out, stats) = (asking.out.clone(), Arc::clone(&asking.stats));
 
-    let auth = match &repo {
-        RepoArg::Address(_) => common.token_env.as_deref().map(token).transpose()?,
-        RepoArg::Path(_) => None,
-    };
+    let credentials = Arc::new(match &repo {
+        RepoArg::Address(pasted) => Credentials::find(&pasted.repo, common.token_env.as_deref())?,
+        RepoArg::Path(_) => Credentials::none(),
+    });
+    let for_remote = Arc::clone(&credentials);
 
     let runtime = runtime()?;
     let end = runtime.block_on(run_to_its_end(common.timeout, || match repo {
-        RepoArg::Address(pasted) => tokio::spawn(asking.of_remote(pasted.repo, auth)),
+        RepoArg::Address(pasted) => tokio::spawn(asking.of_remote(pasted.repo, for_remote)),
         RepoArg::Path(path) => tokio::spawn(async move { asking.of_local(&path).await }),
     }));
     let status = match end {
@@ -58,6 +59,7 @@ pub(super) fn run(command: Command) -> Result<u8, Error> {
             Ok(INTERRUPTED)
         }
     };
+    credentials.stop_asking();
     // A search that does not hear of its end may go on until the process is gone.
     runtime.shutdown_background();
 
@@ -66,7 +68,7 @@ pub(super) fn run(command: Command) -> Result<u8, Error> {
     {
         print_stats(&stats());
     }
-    status.map_err(|error| with_advice(error, common.token_env.as_deref()))
+    status.map_err(|error| credentials.with_advice(error))
 }
 
 /// A command on its way to its repository.
@@ -81,11 +83,20 @@ struct Asking {
 type StatsSource = Box<dyn Fn() -> Stats + Send + Sync>;
 
 impl Asking {
-    async fn of_remote(self, address: String, auth: Option<Auth>) -> Result<u8, Error> {
+    async fn of_remote(self, address: String, credentials: Arc<Credentials>) -> Result<u8, Error> {
         let transport = HttpTransport::new(HttpOptions::default())?;
-        let options =
-            RemoteOptions { auth, limits: self.limits.clone(), ..RemoteOptions::default() };
-        self.of(Remote::open(transport, &address, options).await?).await
+        let options = RemoteOptions {
+            auth: credentials.auth(),
+            auth_source: credentials.source(),
+            limits: self.limits.clone(),
+            ..RemoteOptions::default()
+        };
+        let opened = Remote::open(transport, &address, options).await;
+        // Helpers are programs to wait for.
+        block_in_place(|| credentials.settle(&opened));
+        let answer = self.of(opened?).await;
+        block_in_place(|| credentials.settle(&answer));
+        answer
     }
 
     async fn of_local(self, path: &Path) -> Result<u8, Error> {
@@ -173,42 +184,6 @@ fn deadline_passed(allowed: Duration) -> Error {
     Error::new(ErrorKind::Cancelled, why).with_code("deadline")
 }
 
-/// The credential in the environment variable `name`: `user:password`, `Bearer TOKEN`, or
-/// a token alone, which goes as the password of a user whose name hosts disregard.
-fn token(name: &str) -> Result<Auth, Error> {
-    let refuse = |why: &str| {
-        Err(Error::new(ErrorKind::Usage, format!("--token-env: the variable '{name}' {why}")))
-    };
-    let value = match std::env::var(name) {
-        Ok(value) => value,
-        Err(std::env::VarError::NotPresent) => return refuse("is not set; export it first"),
-        Err(std::env::VarError::NotUnicode(_)) => return refuse("is not text"),
-    };
-    let value = value.trim();
-    if value.is_empty() || value.contains(|c: char| c.is_ascii_control()) {
-        return refuse("holds no token");
-    }
-    Ok(match (value.strip_prefix("Bearer "), value.split_once(':')) {
-        (Some(token), _) => Auth::Bearer(token.trim().to_owned()),
-        (None, Some((user, password))) => {
-            Auth::Basic { user: user.to_owned(), password: password.to_owned() }
-        }
-        (None, None) => Auth::Basic { user: TOKEN_USER.to_owned(), password: value.to_owned() },
-    })
-}
-
-/// Says with which words of this command a host is given credentials.
-fn with_advice(error: Error, token_env: Option<&str>) -> Error {
-    if error.kind() != ErrorKind::Auth {
-        return error;
-    }
-    let context = match token_env {
-        None => format!("{}: pass --token-env NAME", error.context()),
-        Some(name) => format!("{}; check what {name} holds", error.context()),
-    };
-    Error::new(ErrorKind::Auth, context).with_source(error)
-}
-
 fn print_stats(stats: &Stats) {
     // Numbers with constant names always become JSON.
     if let Ok(json) = serde_json::to_string(stats) {
@@ -218,5 +193,3 @@ fn print_stats(stats: &Stats) {
 
 /// Two: a search that computes leaves the other one to the network and the clock.
 const WORKERS: usize = 2;
-/// What GitHub documents; GitLab, Gitea and Azure accept any name beside a token.
-const TOKEN_USER: &str = "x-access-token";

@@ -31,7 +31,8 @@ impl RepoUrl {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(refuse("only http:// and https:// addresses can be read"));
         }
-        if percent_decoded_control(url.path()) {
+        let userinfo = [url.username(), url.password().unwrap_or_default()];
+        if [url.path()].iter().chain(&userinfo).any(|part| percent_decoded_control(part)) {
             return Err(refuse("it contains an encoded control character"));
         }
         let auth = auth_in(&url);
@@ -66,6 +67,7 @@ impl RepoUrl {
         let target = from.join(location).map_err(|error| refuse(&error.to_string()))?;
         let mut base = target.clone();
         base.set_query(None);
+        base.set_fragment(None);
         let base = base.as_str().strip_suffix("/info/refs").ok_or_else(|| {
             refuse("that is no git repository; the host may want a login or another address")
         })?;
@@ -128,8 +130,8 @@ pub(super) fn hide_userinfo(address: &str) -> String {
     }
 }
 
-fn percent_decoded_control(path: &str) -> bool {
-    percent_encoding::percent_decode_str(path).any(|byte| byte.is_ascii_control())
+fn percent_decoded_control(part: &str) -> bool {
+    percent_encoding::percent_decode_str(part).any(|byte| byte.is_ascii_control())
 }
 
 #[cfg(test)]
@@ -161,9 +163,14 @@ mod tests {
 
     #[test]
     fn control_bytes_are_refused_also_encoded() {
-        for bad in
-            ["https://x%0ahost=y/", "https://h/a%0d%0ab", "https://h/a\nb", "https://h/\u{7f}"]
-        {
+        for bad in [
+            "https://x%0ahost=y/",
+            "https://h/a%0d%0ab",
+            "https://h/a\nb",
+            "https://h/\u{7f}",
+            "https://me%0ahost=y@h/a",
+            "https://me:%00@h/a",
+        ] {
             assert_eq!(RepoUrl::parse(bad).unwrap_err().kind(), ErrorKind::Usage, "{bad:?}");
         }
     }
