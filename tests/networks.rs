@@ -1,5 +1,5 @@
 //! Networks that are not a clean wire to a patient host: redirects that lead inside, hosts
-//! that ask for patience, connections that end early.
+//! that ask for patience, connections that end early, proxies.
 
 #![cfg(feature = "http-client")]
 #![allow(clippy::unwrap_used)]
@@ -10,6 +10,9 @@ mod addresses;
 mod net;
 #[path = "networks/patience.rs"]
 mod patience;
+#[cfg(feature = "cli")]
+#[path = "networks/proxies.rs"]
+mod proxies;
 #[allow(dead_code, reason = "each test file uses another part")]
 #[path = "support/raw_server.rs"]
 mod raw_server;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::{Arg, ArgAction, Args, Parser, Subcommand};
 
+use super::network::Network;
 use crate::error::{Error, ErrorKind};
 use crate::view::lines::LineRange;
 
@@ -51,6 +52,8 @@ pub(super) struct Common {
     /// Say what it cost in one JSON line on standard error
     #[arg(long)]
     pub(super) stats: bool,
+    #[command(flatten)]
+    pub(super) network: Network,
 }
 
 /// Which commit is read.

@@ -9,6 +9,7 @@ mod commands;
 mod credentials;
 mod failure;
 mod grep;
+mod network;
 mod output;
 mod place;
 mod quote;

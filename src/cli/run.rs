@@ -16,13 +16,13 @@ use super::args::Command;
 use super::commands::Job;
 use super::credentials::Credentials;
 use super::failure::{self, INTERRUPTED};
+use super::network::{self, Network};
 use super::output::Output;
 use super::repo_arg::RepoArg;
 use crate::agent::{Remote, RemoteOptions, Repo, Source, Stats};
 use crate::disk::{Local, Repository};
 use crate::error::{Error, ErrorKind};
 use crate::limits::{Budget, Limits};
-use crate::transport::{HttpOptions, HttpTransport};
 
 /// Runs `command`; its exit status.
 ///
@@ -33,7 +33,15 @@ pub(super) fn run(command: Command) -> Result<u8, Error> {
     let common = command.common().clone();
     let repo = RepoArg::parse(command.repo())?;
     let job = Job::new(command, repo.pasted(), &limits)?;
-    let asking = Asking { job, limits, out: Output::stdout(), stats: Arc::default() };
+    let network = common.network.clone();
+    let asking = Asking {
+        job,
+        limits,
+        network,
+        timeout: common.timeout,
+        out: Output::stdout(),
+        stats: Arc::default(),
+    };
     let (out, stats) = (asking.out.clone(), Arc::clone(&asking.stats));
 
     let credentials = Arc::new(match &repo {
@@ -68,13 +76,15 @@ pub(super) fn run(command: Command) -> Result<u8, Error> {
     {
         print_stats(&stats());
     }
-    status.map_err(|error| credentials.with_advice(error))
+    status.map_err(|error| credentials.with_advice(error)).map_err(network::with_advice)
 }
 
 /// A command on its way to its repository.
 struct Asking {
     job: Job,
     limits: Limits,
+    network: Network,
+    timeout: Option<Duration>,
     out: Output,
     /// Filled in once the repository is open.
     stats: Arc<OnceLock<StatsSource>>,
@@ -84,11 +94,12 @@ type StatsSource = Box<dyn Fn() -> Stats + Send + Sync>;
 
 impl Asking {
     async fn of_remote(self, address: String, credentials: Arc<Credentials>) -> Result<u8, Error> {
-        let transport = HttpTransport::new(HttpOptions::default())?;
+        let transport = self.network.transport()?;
         let options = RemoteOptions {
             auth: credentials.auth(),
             auth_source: credentials.source(),
             limits: self.limits.clone(),
+            retry: network::patience(&transport, self.timeout),
             ..RemoteOptions::default()
         };
         let opened = Remote::open(transport, &address, options).await;

@@ -1,0 +1,54 @@
+//! How the command reaches a host: whom it trusts, where redirects may lead, how patient
+//! it is.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::client::retry::RetryOptions;
+use crate::client::transport::Transport as _;
+use crate::error::{Error, ErrorKind};
+use crate::text::escape_for_people;
+use crate::transport::{HttpOptions, HttpTransport};
+
+/// The flags that are about the network.
+#[derive(Clone, Debug, Args)]
+pub(super) struct Network {
+    /// Certificates (PEM) to trust beside the system's
+    #[arg(long, value_name = "FILE")]
+    cacert: Option<PathBuf>,
+    /// Host in a private network to follow redirects to; may be repeated
+    #[arg(long = "allow-host", value_name = "HOST")]
+    allow_hosts: Vec<String>,
+}
+
+impl Network {
+    pub(super) fn transport(&self) -> Result<HttpTransport, Error> {
+        let trusted_pem = match &self.cacert {
+            None => Vec::new(),
+            Some(path) => std::fs::read(path).map_err(|error| {
+                let shown = escape_for_people(path.as_os_str().as_encoded_bytes());
+                Error::new(ErrorKind::Io, format!("--cacert: '{shown}' cannot be read: {error}"))
+                    .with_source(error)
+            })?,
+        };
+        let allowed_hosts = self.allow_hosts.clone();
+        HttpTransport::new(HttpOptions { trusted_pem, allowed_hosts, ..HttpOptions::default() })
+    }
+}
+
+/// Waits no longer than the command may take.
+pub(super) fn patience(transport: &HttpTransport, timeout: Option<Duration>) -> RetryOptions {
+    let deadline = timeout.map(|timeout| transport.now().saturating_add(timeout));
+    RetryOptions { deadline, ..RetryOptions::default() }
+}
+
+/// Says with which words of this command a redirect is followed all the same.
+pub(super) fn with_advice(error: Error) -> Error {
+    if error.code() != "forbidden_address" {
+        return error;
+    }
+    let context = format!("{}; to allow it pass --allow-host HOST", error.context());
+    Error::new(error.kind(), context).with_code(error.code()).with_source(error)
+}
