@@ -16,7 +16,7 @@ use bytes::Bytes;
 use gitsip::client::conversation::{Context, Conversation, Outcome};
 use gitsip::client::transport::{Method, Request, Transport};
 use gitsip::transport::{HttpBody, HttpOptions, HttpTransport};
-use gitsip::{Budget, ErrorKind};
+use gitsip::{Budget, ErrorKind, Limits};
 use tokio::runtime::{Builder, Runtime};
 
 #[path = "support/raw_server.rs"]
@@ -119,7 +119,8 @@ fn a_conversation_that_was_cut_is_not_finished() {
         read_head(&mut stream).unwrap();
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n000eversion 2\n").unwrap();
     });
-    let advertisement = Conversation::advertisement(&Budget::new(1 << 20), &Context::default());
+    let advertisement =
+        Conversation::advertisement(&Limits::default(), &Budget::new(1 << 20), &Context::default());
     let (conversation, received) = converse(address, advertisement);
     assert_eq!(received.unwrap_err().code(), "cut");
     assert_eq!(conversation.received_bytes(), 14);

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::process::Stdio;
 
 use gitsip::protocol::{
-    Advertisement, Capabilities, Deepen, FetchEvent, FetchRequest, FetchResponse, Filter,
+    Advertised, Advertisement, Deepen, FetchEvent, FetchRequest, FetchResponse, Filter,
     LsRefsRequest, LsRefsResponse, ProtocolError, Request, RequestDecoder,
 };
 use gitsip::store::Ref;
@@ -31,7 +31,7 @@ fn upload_pack(repo: &Repo, version: &str, option: &str, input: &[u8]) -> Vec<u8
     })
 }
 
-fn advertised(repo: &Repo, version: &str) -> Result<Capabilities, ProtocolError> {
+fn advertised(repo: &Repo, version: &str) -> Result<Advertised, ProtocolError> {
     let answer = upload_pack(repo, version, "--http-backend-info-refs", b"");
     let mut advertisement = Advertisement::new(&Budget::new(1 << 20));
     for piece in answer.chunks(3) {
@@ -108,11 +108,13 @@ fn two_commits(sandbox: &Sandbox, format: ObjectFormat) -> (Repo, String, String
 }
 
 #[test]
-fn what_git_can_do_is_read_and_older_versions_are_named() {
+fn what_git_can_do_is_read_in_every_version() {
     for format in [ObjectFormat::Sha1, ObjectFormat::Sha256] {
         let sandbox = Sandbox::new();
         let (repo, ..) = two_commits(&sandbox, format);
-        let capabilities = advertised(&repo, "version=2").unwrap();
+        let Advertised::Capabilities(capabilities) = advertised(&repo, "version=2").unwrap() else {
+            panic!();
+        };
         assert_eq!(capabilities.object_format, format);
         assert!(capabilities.agent.unwrap().starts_with(b"git/"));
         assert!(capabilities.ls_refs.unwrap().unborn);
@@ -120,8 +122,12 @@ fn what_git_can_do_is_read_and_older_versions_are_named() {
         assert!(fetch.filter && fetch.shallow && fetch.wait_for_done && fetch.ref_in_want);
         assert!(fetch.sideband_all && !fetch.packfile_uris);
         assert!(capabilities.server_option);
-        assert_eq!(advertised(&repo, "version=0"), Err(ProtocolError::OldVersion(0)));
-        assert_eq!(advertised(&repo, "version=1"), Err(ProtocolError::OldVersion(1)));
+        for version in [0, 1] {
+            match advertised(&repo, &format!("version={version}")).unwrap() {
+                Advertised::Listing(listing) => assert_eq!(listing.version, version),
+                Advertised::Capabilities(other) => panic!("{other:?}"),
+            }
+        }
     }
 }
 

@@ -11,7 +11,8 @@ use crate::client::requests;
 use crate::client::retry::{self, RetryOptions, Tries};
 use crate::client::transport::{Request, Response, Transport};
 use crate::error::{Error, ErrorKind};
-use crate::protocol::{Capabilities, ProtocolError};
+use crate::limits::Reservation;
+use crate::protocol::{Advertised, ProtocolError};
 use crate::text::escape_for_people;
 
 /// Redirects followed for the first request.
@@ -34,7 +35,9 @@ pub(super) struct Discovered {
     pub(super) repo: RepoUrl,
     /// A public host led there.
     pub(super) public_only: bool,
-    pub(super) capabilities: Capabilities,
+    pub(super) advertised: Advertised,
+    /// What that occupies.
+    pub(super) held: Reservation,
 }
 
 /// Asks the host what it is, following its redirects.
@@ -60,8 +63,8 @@ pub(super) async fn discover<T: Transport>(
             continue;
         }
         return match line.receive(response, conversation, context).await? {
-            Outcome::Capabilities(capabilities) => {
-                Ok(Discovered { repo, public_only, capabilities: *capabilities })
+            Outcome::Advertised(advertised, held) => {
+                Ok(Discovered { repo, public_only, advertised: *advertised, held })
             }
             _ => Err(no_outcome()),
         };
@@ -80,6 +83,29 @@ impl<T: Transport> Line<'_, T> {
         context: &Context,
     ) -> Result<Outcome, Error> {
         let request = requests::command(self.repo, body);
+        let response = self.send(request, context).await?;
+        self.receive(response, conversation, context).await
+    }
+
+    /// A fetch of protocol v0.
+    pub(super) async fn fetch_v0(
+        &self,
+        body: Vec<u8>,
+        conversation: Conversation,
+        context: &Context,
+    ) -> Result<Outcome, Error> {
+        let request = requests::fetch_v0(self.repo, body);
+        let response = self.send(request, context).await?;
+        self.receive(response, conversation, context).await
+    }
+
+    /// The refs of a host of protocol v0, as they are now.
+    pub(super) async fn list_v0(
+        &self,
+        conversation: Conversation,
+        context: &Context,
+    ) -> Result<Outcome, Error> {
+        let request = requests::listing_v0(self.repo);
         let response = self.send(request, context).await?;
         self.receive(response, conversation, context).await
     }

@@ -11,8 +11,10 @@ use crate::client::transport::Transport;
 use crate::error::{Error, ErrorKind};
 use crate::oid::ObjectId;
 use crate::protocol::Filter;
+use crate::store::Objects as _;
 
 use super::remote::Remote;
+use super::source::Source as _;
 
 /// How much a clone brings; everything by default.
 #[derive(Clone, Debug, Default)]
@@ -71,7 +73,12 @@ impl<T: Transport> Remote<T> {
             return Err(Error::new(ErrorKind::Unsupported, why));
         }
         let request = lazy::history(tips.to_vec(), options.depth, options.filter.clone(), features);
-        let fetched = self.fetch_request(&request).await?;
+        let mut fetched = self.fetch_request(&request).await?;
+        for id in self.boundary() {
+            if !fetched.shallow.contains(&id) && self.store().contains(&id)? {
+                fetched.shallow.push(id);
+            }
+        }
         // Later commits join these when no tree of them was left out.
         if matches!(request.filter, None | Some(Filter::BlobLimit(_) | Filter::BlobNone)) {
             self.remember(&request.wants)?;

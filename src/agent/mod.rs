@@ -3,6 +3,7 @@
 //! The only async code below the faces is here: one loop that asks the store, fetches
 //! what is missing and asks again.
 
+mod climb;
 mod drive;
 mod exchange;
 mod flights;

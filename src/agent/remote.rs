@@ -1,8 +1,8 @@
 //! A repository on the other side of a network, held in memory as far as it was asked
 //! about.
 //!
-//! Opening it costs one request, listing refs one, a commit with all its trees one, and
-//! any number of blobs one. Calls share what is under way: an object that one call
+//! Opening it costs one request, listing refs one (of protocol v0 and v1: none, the first
+//! time), a commit with all its trees one, and any number of blobs one. Calls share what is under way: an object that one call
 //! fetches is waited for by the others. Nothing here speaks HTTP or reads a clock; both
 //! are the transport's.
 
@@ -12,6 +12,8 @@ use std::time::Duration;
 use crate::client::address::RepoUrl;
 use crate::client::conversation::{Cancel, Context, Conversation, Fetched, Outcome};
 use crate::client::credentials::{Auth, AuthSource, Credentials};
+use crate::client::ladder::{Fallback, Ladder};
+use crate::client::old_host::OldHost;
 use crate::client::progress::{ProgressListener, Traffic};
 use crate::client::retry::RetryOptions;
 use crate::client::transport::Transport;
@@ -20,7 +22,7 @@ use crate::error::{Error, ErrorKind};
 use crate::limits::{Budget, Limits};
 use crate::object::Kind;
 use crate::oid::ObjectId;
-use crate::protocol::{Capabilities, FetchCapability, FetchRequest, Filter, LsRefsRequest};
+use crate::protocol::{Advertised, Capabilities, FetchCapability, FetchRequest, LsRefsRequest};
 use crate::store::{Lookup, MemoryStore, MissingSet, Objects, Ref};
 use crate::view::ViewError;
 use crate::view::path::{self, Peeled};
@@ -30,6 +32,9 @@ use super::exchange::{Discovered, Line, discover, no_outcome};
 use super::flights::Flights;
 use super::results::Stats;
 use super::source::Source;
+
+/// After so long, refs that came with the first answer are listed again.
+const MAX_LISTING_AGE: Duration = Duration::from_secs(10);
 
 /// How a remote repository is opened.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +60,7 @@ pub struct Remote<T> {
     shared: Arc<Shared<T>>,
 }
 
-struct Shared<T> {
+pub(super) struct Shared<T> {
     transport: T,
     repo: RepoUrl,
     credentials: Credentials,
@@ -63,22 +68,28 @@ struct Shared<T> {
     retry: RetryOptions,
     limits: Limits,
     budget: Budget,
-    progress: ProgressListener,
+    pub(super) progress: ProgressListener,
     capabilities: Capabilities,
     features: FetchCapability,
-    store: MemoryStore,
+    pub(super) store: MemoryStore,
     opened_at: Duration,
     traffic: Traffic,
     flights: Flights,
     state: Mutex<State>,
 }
 
-#[derive(Debug, Default)]
-struct State {
+#[derive(Debug)]
+pub(super) struct State {
+    /// What this host can do, as far as it is known.
+    pub(super) ladder: Ladder,
+    /// Commits that came with everything in them.
+    pub(super) whole: Vec<ObjectId>,
+    /// Set when it speaks protocol v0 or v1.
+    old: Option<OldHost>,
     /// Commits whose trees are all held, newest last; at most [`lazy::MAX_HAVES`].
     held: Vec<ObjectId>,
     /// The commit that came in one request with all blobs up to a size.
-    fetched_whole: Option<(ObjectId, u64)>,
+    pub(super) fetched_whole: Option<(ObjectId, u64)>,
 }
 
 impl<T> Clone for Remote<T> {
@@ -101,7 +112,7 @@ impl<T: Transport> Remote<T> {
     ///
     /// `Usage` for what is no `http` or `https` address; `Auth`, `NotFound`, `RateLimited`
     /// and `Transport` by the status that came; `NotFound` for a web page; `Unsupported`
-    /// for a host without protocol v2.
+    /// for a host that offers files only, or no fetch.
     pub async fn open(transport: T, address: &str, options: RemoteOptions) -> Result<Self, Error> {
         let (repo, auth_in_address) = RepoUrl::parse(address)?;
         let auth = options.auth.or(auth_in_address);
@@ -109,14 +120,25 @@ impl<T: Transport> Remote<T> {
         let opened_at = transport.now();
         let budget = options.budget.unwrap_or_else(|| Budget::new(options.limits.max_memory));
         let context = Context { progress: options.progress.clone(), ..Context::default() };
-        let conversation = Conversation::advertisement(&budget, &context);
+        let conversation = Conversation::advertisement(&options.limits, &budget, &context);
         let retry = options.retry;
         let discovered = discover(&transport, repo, &credentials, &retry, &context, conversation);
-        let Discovered { repo, public_only, capabilities } = discovered.await?;
+        let Discovered { repo, public_only, advertised, held } = discovered.await?;
+        let (capabilities, old) = match advertised {
+            Advertised::Capabilities(capabilities) => (capabilities, None),
+            Advertised::Listing(listing) => {
+                (listing.capabilities.clone(), Some(OldHost::new(listing, held, &budget)?))
+            }
+        };
         let features = capabilities.fetch.ok_or_else(|| {
             let why = format!("{repo} offers no fetch: its owner has to allow upload-pack");
             Error::new(ErrorKind::Unsupported, why)
         })?;
+        let mut ladder = Ladder::new(features);
+        if let Some(old) = &old {
+            ladder.learn(Fallback::OldVersion(old.version()));
+        }
+        let state = State { ladder, whole: Vec::new(), old, held: Vec::new(), fetched_whole: None };
         let store = MemoryStore::new(capabilities.object_format, &budget, &options.limits);
         let shared = Shared {
             transport,
@@ -133,7 +155,7 @@ impl<T: Transport> Remote<T> {
             opened_at,
             traffic: context.traffic,
             flights: Flights::default(),
-            state: Mutex::default(),
+            state: Mutex::new(state),
         };
         Ok(Self { shared: Arc::new(shared) })
     }
@@ -156,66 +178,120 @@ impl<T: Transport> Remote<T> {
         self.shared.fetch(request).await
     }
 
+    /// Where a host of protocol v0 has its history cut, which it does not say again.
+    pub(super) fn boundary(&self) -> Vec<ObjectId> {
+        self.shared.state().old.as_ref().map(|old| old.shallow().to_vec()).unwrap_or_default()
+    }
+
     pub(super) fn remember(&self, wants: &[ObjectId]) -> Result<(), Error> {
         self.shared.remember(wants)
     }
 }
 
 impl<T: Transport> Shared<T> {
-    /// One command of protocol v2.
-    async fn command(
-        &self,
-        body: Vec<u8>,
-        conversation: Conversation,
-        context: &Context,
-    ) -> Result<Outcome, Error> {
-        let line = Line {
+    fn line(&self) -> Line<'_, T> {
+        Line {
             transport: &self.transport,
             repo: &self.repo,
             credentials: &self.credentials,
             public_only: self.public_only,
             retry: &self.retry,
-        };
-        line.command(body, conversation, context).await
+        }
     }
 
     /// Fetches into the store.
-    async fn fetch(&self, request: &FetchRequest) -> Result<Fetched, Error> {
+    pub(super) async fn fetch(&self, request: &FetchRequest) -> Result<Fetched, Error> {
         let context = self.context();
         // Dropping this future also stops the thread that resolves the pack.
         let _stop = CancelOnDrop(&context.cancel);
-        let mut body = Vec::new();
-        request.encode(requests::AGENT, self.capabilities.object_format, &mut body)?;
-        let conversation = Conversation::fetch(
-            self.capabilities.object_format,
-            &self.limits,
-            &self.budget,
-            &self.store,
-            &context,
-        );
-        match self.command(body, conversation, &context).await? {
+        let format = self.capabilities.object_format;
+        let (limits, budget, store) = (&self.limits, &self.budget, &self.store);
+        let old = match &self.state().old {
+            Some(old) => Some((old.encode(request)?, *old.features())),
+            None => None,
+        };
+        let outcome = match old {
+            Some((body, features)) => {
+                let request = (request, &features);
+                let conversation =
+                    Conversation::fetch_v0(request, format, limits, budget, store, &context);
+                self.line().fetch_v0(body, conversation, &context).await?
+            }
+            None => {
+                let mut body = Vec::new();
+                request.encode(requests::AGENT, format, &mut body)?;
+                let conversation = Conversation::fetch(format, limits, budget, store, &context);
+                self.line().command(body, conversation, &context).await?
+            }
+        };
+        match outcome {
             Outcome::Fetched(fetched) => Ok(fetched),
             _ => Err(no_outcome()),
         }
     }
 
+    /// The refs of a host that lists all of them: at first those that came with its first
+    /// answer, for which nothing is sent.
+    async fn refs_v0(&self) -> Result<Vec<Ref>, Error> {
+        let age = self.transport.now().saturating_sub(self.opened_at);
+        let first = self.state().old.as_mut().and_then(OldHost::take_refs);
+        if let Some(refs) = first.filter(|_| age <= MAX_LISTING_AGE) {
+            return Ok(refs);
+        }
+        let context = self.context();
+        let conversation = Conversation::advertisement(&self.limits, &self.budget, &context);
+        match self.line().list_v0(conversation, &context).await? {
+            Outcome::Advertised(advertised, held) => match *advertised {
+                Advertised::Listing(listing) => {
+                    let mut old = OldHost::new(listing, held, &self.budget)?;
+                    let refs = old.take_refs().unwrap_or_default();
+                    self.state().old = Some(old);
+                    Ok(refs)
+                }
+                Advertised::Capabilities(_) => Err(changed_its_version()),
+            },
+            _ => Err(no_outcome()),
+        }
+    }
+
+    /// The refs that a host of protocol v2 has, perhaps more than those asked for.
+    async fn refs_v2(&self, prefixes: &[BString]) -> Result<Vec<Ref>, Error> {
+        let request = LsRefsRequest {
+            prefixes: prefixes.to_vec(),
+            symrefs: true,
+            peel: true,
+            unborn: self.capabilities.ls_refs.is_some_and(|ls_refs| ls_refs.unborn),
+        };
+        let context = self.context();
+        let format = self.capabilities.object_format;
+        let conversation = Conversation::refs(format, &self.limits, &self.budget, &context);
+        let mut body = Vec::new();
+        request.encode(requests::AGENT, format, &mut body)?;
+        match self.line().command(body, conversation, &context).await? {
+            Outcome::Refs(refs) => Ok(refs),
+            _ => Err(no_outcome()),
+        }
+    }
+
     /// Remembers commits that came with all their trees, so that later ones join them.
-    fn remember(&self, wants: &[ObjectId]) -> Result<(), Error> {
+    pub(super) fn remember(&self, wants: &[ObjectId]) -> Result<(), Error> {
         for id in wants {
             let Lookup::Ready(Peeled { commit: Some(commit), .. }) = peel_held(&self.store, id)?
             else {
                 continue;
             };
-            let held = &mut self.state().held;
+            let mut state = self.state();
+            let State { held, whole, .. } = &mut *state;
             held.retain(|other| *other != commit);
             held.push(commit);
             let forgotten = held.len().saturating_sub(lazy::MAX_HAVES);
             held.drain(..forgotten);
+            whole.retain(|commit| held.contains(commit));
         }
         Ok(())
     }
 
-    fn held(&self) -> Vec<ObjectId> {
+    pub(super) fn held(&self) -> Vec<ObjectId> {
         self.state().held.clone()
     }
 
@@ -227,7 +303,7 @@ impl<T: Transport> Shared<T> {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -241,6 +317,11 @@ fn peel_held(store: &MemoryStore, id: &ObjectId) -> Result<Lookup<Peeled>, Error
         },
         _ => Ok(Lookup::Missing(MissingSet::default())),
     }
+}
+
+fn changed_its_version() -> Error {
+    let why = "the host changed the version of its protocol; open the repository again";
+    Error::new(ErrorKind::Transport, why)
 }
 
 struct CancelOnDrop<'a>(&'a Cancel);
@@ -264,25 +345,19 @@ impl<T: Transport> Source for Remote<T> {
 
     async fn refs(&self, prefixes: &[BString]) -> Result<Vec<Ref>, Error> {
         let shared = &*self.shared;
-        let request = LsRefsRequest {
-            prefixes: prefixes.to_vec(),
-            symrefs: true,
-            peel: true,
-            unborn: shared.capabilities.ls_refs.is_some_and(|ls_refs| ls_refs.unborn),
-        };
-        let context = shared.context();
-        let conversation = Conversation::refs(
-            shared.capabilities.object_format,
-            &shared.limits,
-            &shared.budget,
-            &context,
-        );
-        let mut body = Vec::new();
-        request.encode(requests::AGENT, shared.capabilities.object_format, &mut body)?;
-        match shared.command(body, conversation, &context).await? {
-            Outcome::Refs(refs) => Ok(refs),
-            _ => Err(no_outcome()),
+        let is_old = shared.state().old.is_some();
+        let mut refs =
+            if is_old { shared.refs_v0().await? } else { shared.refs_v2(prefixes).await? };
+        let came = refs.len();
+        if !prefixes.is_empty() {
+            let is_asked_for =
+                |item: &Ref| prefixes.iter().any(|prefix| item.name.starts_with(prefix));
+            refs.retain(is_asked_for);
         }
+        if refs.len() < came && !is_old {
+            shared.state().ladder.learn(Fallback::IgnoresPrefixes);
+        }
+        Ok(refs)
     }
 
     async fn fetch(&self, missing: &MissingSet) -> Result<(), Error> {
@@ -297,11 +372,7 @@ impl<T: Transport> Source for Remote<T> {
                 landing.await;
                 continue;
             }
-            let held = shared.held();
-            for request in lazy::requests(claim.mine(), &shared.features, &held) {
-                shared.fetch(&request).await?;
-                shared.remember(&request.wants)?;
-            }
+            shared.bring(claim.mine()).await?;
             // What was asked for here is not asked for again, whether or not it came.
             wanted = claim.others().clone();
         }
@@ -323,15 +394,7 @@ impl<T: Transport> Source for Remote<T> {
         if claim.mine().is_empty() {
             return Ok(false);
         }
-        // git's limit is the size from which blobs are left out.
-        let filter = max_blob_bytes.map(|bytes| Filter::BlobLimit(bytes.saturating_add(1)));
-        let request = lazy::snapshot(vec![commit], filter, &shared.features, &[]);
-        shared.fetch(&request).await?;
-        if request.filter.is_some() {
-            shared.state().fetched_whole = max_blob_bytes.map(|bytes| (commit, bytes));
-        }
-        shared.remember(&request.wants)?;
-        Ok(true)
+        shared.bring_snapshot(commit, max_blob_bytes).await
     }
 
     fn fetched_whole(&self) -> Option<(ObjectId, u64)> {
@@ -352,6 +415,7 @@ impl<T: Transport> Source for Remote<T> {
             objects: held.objects,
             store_bytes: shared.budget.used_bytes(),
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+            fallbacks: shared.state().ladder.learnt().iter().map(ToString::to_string).collect(),
         }
     }
 

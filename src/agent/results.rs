@@ -16,7 +16,7 @@ use crate::view::read::{self, Read};
 use crate::view::walk::WalkEntry;
 
 /// What a repository has cost so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Stats {
     /// HTTP requests sent.
@@ -29,6 +29,8 @@ pub struct Stats {
     pub store_bytes: u64,
     /// Milliseconds since the repository was opened.
     pub elapsed_ms: u64,
+    /// What the host does not do that would have cost less, in words, each once.
+    pub fallbacks: Vec<String>,
 }
 
 /// What an entry of a folder is.

@@ -20,6 +20,7 @@ use super::network::{self, Network};
 use super::output::Output;
 use super::repo_arg::RepoArg;
 use crate::agent::{Remote, RemoteOptions, Repo, Source, Stats};
+use crate::client::progress::{Phase, Progress, ProgressListener};
 use crate::disk::{Local, Repository};
 use crate::error::{Error, ErrorKind};
 use crate::limits::{Budget, Limits};
@@ -99,6 +100,7 @@ impl Asking {
             auth: credentials.auth(),
             auth_source: credentials.source(),
             limits: self.limits.clone(),
+            progress: ProgressListener::new(warn_of_more),
             retry: network::patience(&transport, self.timeout),
             ..RemoteOptions::default()
         };
@@ -122,6 +124,13 @@ impl Asking {
         // Set once, here.
         drop(self.stats.set(Box::new(move || for_stats.stats())));
         self.job.run(&repo, &self.out).await
+    }
+}
+
+/// Says before a larger transfer begins why it is one.
+fn warn_of_more(progress: &Progress) {
+    if let Phase::Widening(why) = progress.phase {
+        failure::say(&format!("warning: {why}"));
     }
 }
 

@@ -15,7 +15,10 @@ use crate::error::{Error, ErrorKind};
 use crate::limits::{Budget, Interrupt, Interrupted, Limits, Reservation};
 use crate::oid::{ObjectFormat, ObjectId};
 use crate::pack::{Ingest, IngestStats};
-use crate::protocol::{Advertisement, Capabilities, FetchEvent, FetchResponse, LsRefsResponse};
+use crate::protocol::{
+    Advertised, Advertisement, FetchEvent, FetchRequest, FetchResponse, LsRefsResponse,
+    ProtocolError, v0,
+};
 use crate::store::{Committed, MemoryStaging, MemoryStore, Ref, Staging};
 
 /// Bytes of an error page that are kept to quote from.
@@ -31,7 +34,7 @@ pub struct Conversation {
 
 #[derive(Debug)]
 enum State {
-    Advertisement(Advertisement),
+    Advertisement(Box<Advertisement>),
     Fetch(Box<FetchState>),
     Refs(LsRefsResponse),
     Text(Vec<u8>),
@@ -42,8 +45,8 @@ enum State {
 /// What a response came to.
 #[derive(Debug)]
 pub enum Outcome {
-    /// What the host can do.
-    Capabilities(Box<Capabilities>),
+    /// What the host says first, and what that occupies.
+    Advertised(Box<Advertised>, Reservation),
     /// What a fetch brought.
     Fetched(Fetched),
     /// The refs asked for.
@@ -70,7 +73,7 @@ pub struct Fetched {
 
 #[derive(Debug)]
 struct FetchState {
-    response: FetchResponse,
+    response: Answer,
     ingest: Ingest<MemoryStaging>,
     shallow: Vec<ObjectId>,
     unshallow: Vec<ObjectId>,
@@ -79,10 +82,18 @@ struct FetchState {
     lines_paid: Reservation,
 }
 
+/// The answer to a fetch, in the version that the host speaks.
+#[derive(Debug)]
+enum Answer {
+    V2(FetchResponse),
+    V0(v0::FetchResponse),
+}
+
 impl Conversation {
     /// Reads a ref advertisement, which in protocol v2 lists capabilities.
-    pub fn advertisement(budget: &Budget, context: &Context) -> Self {
-        Self::new(State::Advertisement(Advertisement::new(budget)), context)
+    pub fn advertisement(limits: &Limits, budget: &Budget, context: &Context) -> Self {
+        let advertisement = Advertisement::new(budget).with_limits(limits);
+        Self::new(State::Advertisement(Box::new(advertisement)), context)
     }
 
     /// Reads the answer to `ls-refs`.
@@ -98,8 +109,33 @@ impl Conversation {
         store: &MemoryStore,
         context: &Context,
     ) -> Self {
+        let response = Answer::V2(FetchResponse::new(format).with_limits(limits));
+        Self::fetch_in(response, format, limits, budget, store, context)
+    }
+
+    /// Reads the answer of a host of protocol v0 with `features` to `request` into `store`.
+    pub fn fetch_v0(
+        (request, features): (&FetchRequest, &v0::Features),
+        format: ObjectFormat,
+        limits: &Limits,
+        budget: &Budget,
+        store: &MemoryStore,
+        context: &Context,
+    ) -> Self {
+        let response = v0::FetchResponse::new(format, request, features).with_limits(limits);
+        Self::fetch_in(Answer::V0(response), format, limits, budget, store, context)
+    }
+
+    fn fetch_in(
+        response: Answer,
+        format: ObjectFormat,
+        limits: &Limits,
+        budget: &Budget,
+        store: &MemoryStore,
+        context: &Context,
+    ) -> Self {
         let state = FetchState {
-            response: FetchResponse::new(format).with_limits(limits),
+            response,
             ingest: Ingest::new(format, limits, budget, store.stage()),
             shallow: Vec::new(),
             unshallow: Vec::new(),
@@ -158,7 +194,8 @@ impl Conversation {
         let state = std::mem::replace(&mut self.state, State::Failed);
         let outcome = match state {
             State::Advertisement(advertisement) => {
-                Outcome::Capabilities(Box::new(advertisement.finish()?))
+                let (advertised, held) = advertisement.finish_reserved()?;
+                Outcome::Advertised(Box::new(advertised), held)
             }
             State::Refs(response) => Outcome::Refs(response.finish()?),
             State::Text(text) => Outcome::Text(text),
@@ -204,6 +241,29 @@ impl Conversation {
             State::Text(_) | State::Over(_) | State::Failed => return,
         };
         self.context.progress.report(Progress { phase, objects, total_objects, bytes: self.bytes });
+    }
+}
+
+impl Answer {
+    fn push<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<FetchEvent<'a>>, ProtocolError> {
+        match self {
+            Self::V2(response) => response.push(input),
+            Self::V0(response) => response.push(input),
+        }
+    }
+
+    fn finish(&self) -> Result<(), ProtocolError> {
+        match self {
+            Self::V2(response) => response.finish(),
+            Self::V0(response) => response.finish(),
+        }
+    }
+
+    fn has_packfile(&self) -> bool {
+        match self {
+            Self::V2(response) => response.has_packfile(),
+            Self::V0(response) => response.has_packfile(),
+        }
     }
 }
 

@@ -4,7 +4,9 @@
 pub mod address;
 pub mod conversation;
 pub mod credentials;
+pub mod ladder;
 pub mod lazy;
+pub mod old_host;
 pub mod pasted;
 pub mod policy;
 pub mod progress;

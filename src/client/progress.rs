@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::ladder::Fallback;
+
 /// What is going on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -18,6 +20,8 @@ pub enum Phase {
     Receiving,
     /// The last deltas are resolved.
     Resolving,
+    /// More than was asked for is about to come, because the host does not do better.
+    Widening(Fallback),
 }
 
 /// One report of a transfer.

@@ -1,4 +1,4 @@
-//! The HTTP requests of protocol v2, and what a status that is not 200 means.
+//! The HTTP requests of git's protocol, and what a status that is not 200 means.
 
 use std::time::Duration;
 
@@ -18,11 +18,21 @@ pub const AGENT: &str = USER_AGENT;
 
 /// The request for a repository's advertisement.
 pub fn advertisement(repo: &RepoUrl) -> Request {
+    in_version_2(listing_v0(repo))
+}
+
+/// The request for all refs of a host that is known to speak protocol v0.
+pub fn listing_v0(repo: &RepoUrl) -> Request {
     request(Method::Get, repo.info_refs(), Bytes::new())
 }
 
 /// A command of protocol v2.
 pub fn command(repo: &RepoUrl, body: Vec<u8>) -> Request {
+    in_version_2(fetch_v0(repo, body))
+}
+
+/// A fetch of protocol v0, which is a request that does not speak of versions.
+pub fn fetch_v0(repo: &RepoUrl, body: Vec<u8>) -> Request {
     let mut request = request(Method::Post, repo.upload_pack(), Bytes::from(body));
     let types = [
         ("content-type", "application/x-git-upload-pack-request"),
@@ -33,9 +43,13 @@ pub fn command(repo: &RepoUrl, body: Vec<u8>) -> Request {
 }
 
 fn request(method: Method, url: String, body: Bytes) -> Request {
-    let headers = [("user-agent", USER_AGENT), ("git-protocol", "version=2")];
-    let headers = headers.map(|(name, value)| (name.into(), value.to_owned())).into();
+    let headers = vec![("user-agent".into(), USER_AGENT.to_owned())];
     Request { method, url, headers, body, public_only: false }
+}
+
+fn in_version_2(mut request: Request) -> Request {
+    request.headers.push(("git-protocol".into(), "version=2".to_owned()));
+    request
 }
 
 /// The error that `status` stands for, with the host's own words from `page` and, when it

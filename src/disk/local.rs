@@ -80,11 +80,9 @@ impl Source for Local {
 
     fn stats(&self) -> Stats {
         Stats {
-            requests: 0,
-            bytes_received: 0,
-            objects: 0,
             store_bytes: self.budget.used_bytes(),
             elapsed_ms: u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX),
+            ..Stats::default()
         }
     }
 

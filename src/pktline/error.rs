@@ -63,7 +63,7 @@ impl From<PktError> for Error {
             PktError::Truncated { .. } => ErrorKind::Transport,
         };
         let code = match &error {
-            PktError::Remote { text } if text.contains_str("not our ref") => "not_our_ref",
+            PktError::Remote { text } if is_id_refusal(text) => "not_our_ref",
             _ => kind.code(),
         };
         Self::new(kind, error.to_string()).with_code(code).with_source(error)
@@ -73,20 +73,26 @@ impl From<PktError> for Error {
 /// Who is to blame, from words that servers are known to use. Anything unknown is the
 /// host's failure.
 fn kind_of_remote_text(text: &[u8]) -> ErrorKind {
-    const NOT_FOUND: &[&str] =
-        &["not our ref", "not found", "unknown ref", "does not exist", "not exported"];
+    const NOT_FOUND: &[&str] = &["not found", "unknown ref", "does not exist", "not exported"];
     const AUTH: &[&str] = &["access denied", "authentication", "permission denied", "unauthorized"];
     let text = text.to_ascii_lowercase();
     let says = |words: &[&str]| words.iter().any(|words| text.contains_str(words));
     if is_filter_refusal(&text) {
         ErrorKind::Unsupported
-    } else if says(NOT_FOUND) {
+    } else if is_id_refusal(&text) || says(NOT_FOUND) {
         ErrorKind::NotFound
     } else if says(AUTH) {
         ErrorKind::Auth
     } else {
         ErrorKind::Transport
     }
+}
+
+/// Whether a server's words refuse an object that is wanted by id: git's, and JGit's
+/// `want ID not valid`.
+fn is_id_refusal(text: &[u8]) -> bool {
+    let text = text.to_ascii_lowercase();
+    text.contains_str("not our ref") || text.contains_str("want ") && text.contains_str("not valid")
 }
 
 /// Whether a server's words refuse an object filter, in any of the ways git and the

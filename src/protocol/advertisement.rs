@@ -1,13 +1,14 @@
-//! A server's first answer, in version 2, as it arrives.
+//! A server's first answer, in whichever version, as it arrives.
 //!
 //! Follows git's `protocol-v2` ("Capability Advertisement") and `http-protocol` ("Smart
-//! Server Response"). Answers that are something else (version 0 and 1, dumb HTTP, a web
-//! page) are recognised by their first bytes and named; they are not decoded here.
+//! Server Response"). The lines of versions 0 and 1 are read in `v0`. Answers that are
+//! something else (dumb HTTP, a web page) are recognised by their first bytes and named.
 
 use bstr::BString;
 
+use super::v0::{Listing, ListingReader};
 use super::{Capabilities, ProtocolError, quoted, unexpected};
-use crate::limits::{Budget, Reservation, Which, check};
+use crate::limits::{Budget, Limits, Reservation, Which, check};
 use crate::oid::ObjectId;
 use crate::pktline::{Carriage, Reader, Token};
 
@@ -24,12 +25,12 @@ const MAX_SNIFFED_BYTES: usize = 69;
 ///
 /// ```
 /// use gitsip::Budget;
-/// use gitsip::protocol::Advertisement;
+/// use gitsip::protocol::{Advertised, Advertisement};
 ///
 /// let mut answer = Advertisement::new(&Budget::new(1 << 20));
 /// answer.push(b"001e# service=git-upload-pack\n0000")?;
 /// answer.push(b"000eversion 2\n0018fetch=filter shallow0000")?;
-/// let capabilities = answer.finish()?;
+/// let Advertised::Capabilities(capabilities) = answer.finish()? else { unreachable!() };
 /// assert!(capabilities.fetch.is_some_and(|fetch| fetch.filter));
 /// # Ok::<(), gitsip::protocol::ProtocolError>(())
 /// ```
@@ -40,8 +41,20 @@ pub struct Advertisement {
     sniffed: Vec<u8>,
     reader: Reader,
     capabilities: Capabilities,
+    /// Set once the version turned out to be 0 or 1.
+    listing: Option<ListingReader>,
+    limits: Limits,
     bytes: u64,
     held: Reservation,
+}
+
+/// What a server says first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Advertised {
+    /// What it can do, in version 2.
+    Capabilities(Capabilities),
+    /// All its refs, in version 0 or 1.
+    Listing(Listing),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +68,8 @@ enum Stage {
     /// Before the version.
     Version,
     Capabilities,
+    /// Among the refs of version 0 and 1.
+    Listing,
     Ended,
 }
 
@@ -66,15 +81,24 @@ impl Advertisement {
             sniffed: Vec::new(),
             reader: Reader::new(),
             capabilities: Capabilities::default(),
+            listing: None,
+            limits: Limits::default(),
             bytes: 0,
             held: budget.empty(),
         }
     }
 
+    /// The same under other limits on refs, which versions 0 and 1 list at once.
+    #[must_use]
+    pub fn with_limits(mut self, limits: &Limits) -> Self {
+        self.limits = limits.clone();
+        self
+    }
+
     /// Takes more of the answer.
     ///
     /// # Errors
-    /// When the answer is not an advertisement of version 2; every later call gives the
+    /// When the answer is no advertisement, or is over a limit; every later call gives the
     /// same error.
     pub fn push(&mut self, input: &[u8]) -> Result<(), ProtocolError> {
         let stage = self.state.clone()?;
@@ -86,11 +110,19 @@ impl Advertisement {
         self.state.clone().map(drop)
     }
 
-    /// The capabilities, once the answer is whole.
+    /// What the server said, once the answer is whole.
     ///
     /// # Errors
     /// When it is not.
-    pub fn finish(mut self) -> Result<Capabilities, ProtocolError> {
+    pub fn finish(self) -> Result<Advertised, ProtocolError> {
+        self.finish_reserved().map(|(advertised, _)| advertised)
+    }
+
+    /// What the server said, and the part of the budget it occupies while it is held.
+    ///
+    /// # Errors
+    /// When the answer is not whole.
+    pub fn finish_reserved(mut self) -> Result<(Advertised, Reservation), ProtocolError> {
         let mut stage = self.state.clone()?;
         if stage == Stage::Sniffing {
             let start = std::mem::take(&mut self.sniffed);
@@ -100,7 +132,13 @@ impl Advertisement {
             };
         }
         match stage {
-            Stage::Ended if self.reader.is_between_packets() => Ok(self.capabilities),
+            Stage::Ended if self.reader.is_between_packets() => {
+                let advertised = match self.listing {
+                    Some(listing) => Advertised::Listing(listing.finish()),
+                    None => Advertised::Capabilities(self.capabilities),
+                };
+                Ok((advertised, self.held))
+            }
             Stage::Ended => Err(ProtocolError::TrailingBytes { place: PLACE }),
             _ => Err(ProtocolError::Truncated { place: PLACE }),
         }
@@ -137,12 +175,17 @@ impl Advertisement {
                     Stage::Service
                 }
                 (Stage::Service, Token::Flush) => Stage::Version,
-                (Stage::Start | Stage::Version, Token::Line) => {
-                    read_version(self.reader.line())?;
-                    Stage::Capabilities
-                }
+                (Stage::Start | Stage::Version, Token::Line) => self.begin()?,
                 // Version 0 of an empty repository, by servers that say nothing then.
-                (Stage::Version, Token::Flush) => return Err(ProtocolError::OldVersion(0)),
+                (Stage::Version, Token::Flush) => {
+                    self.listing = Some(ListingReader::new(0));
+                    Stage::Ended
+                }
+                (Stage::Listing, Token::Line) => {
+                    self.take_ref()?;
+                    Stage::Listing
+                }
+                (Stage::Listing, Token::Flush) => Stage::Ended,
                 (Stage::Capabilities, Token::Line) => {
                     self.take_line()?;
                     Stage::Capabilities
@@ -157,6 +200,33 @@ impl Advertisement {
         Ok(stage)
     }
 
+    /// The first line tells the version: by its number or, in version 0, by being a ref.
+    fn begin(&mut self) -> Result<Stage, ProtocolError> {
+        let line = self.reader.line();
+        match line {
+            b"version 2" => return Ok(Stage::Capabilities),
+            b"version 1" => {
+                self.listing = Some(ListingReader::new(1));
+                return Ok(Stage::Listing);
+            }
+            _ if line.starts_with(b"version ") => {
+                return Err(ProtocolError::UnknownVersion { line: quoted(line) });
+            }
+            _ => {}
+        }
+        let first = line.split(|&byte| byte == b' ').next().unwrap_or_default();
+        if ObjectId::from_hex(first).is_err() {
+            return Err(ProtocolError::bad_line(PLACE, line));
+        }
+        self.take_ref()?;
+        Ok(Stage::Listing)
+    }
+
+    fn take_ref(&mut self) -> Result<(), ProtocolError> {
+        let listing = self.listing.get_or_insert_with(|| ListingReader::new(0));
+        listing.take(self.reader.line(), &self.limits, &mut self.held)
+    }
+
     fn take_line(&mut self) -> Result<(), ProtocolError> {
         let line = self.reader.line();
         self.bytes = self.bytes.saturating_add(line.len() as u64);
@@ -168,24 +238,6 @@ impl Advertisement {
             self.capabilities.unknown.push(line.into());
         }
         Ok(())
-    }
-}
-
-/// The line must announce version 2.
-fn read_version(line: &[u8]) -> Result<(), ProtocolError> {
-    match line {
-        b"version 2" => Ok(()),
-        b"version 1" => Err(ProtocolError::OldVersion(1)),
-        _ if line.starts_with(b"version ") => {
-            Err(ProtocolError::UnknownVersion { line: quoted(line) })
-        }
-        _ => {
-            let first = line.split(|&byte| byte == b' ').next().unwrap_or_default();
-            match ObjectId::from_hex(first) {
-                Ok(_) => Err(ProtocolError::OldVersion(0)),
-                Err(_) => Err(ProtocolError::bad_line(PLACE, line)),
-            }
-        }
     }
 }
 

@@ -105,7 +105,10 @@ impl FetchRequest {
             }
         }
         encode_ids(out, "shallow", &self.shallow);
-        self.encode_deepen(out)?;
+        self.encode_deepen_bounds(out)?;
+        if self.deepen_relative {
+            encode_short(out, "deepen-relative");
+        }
         if let Some(filter) = &self.filter {
             encode_line(out, &[b"filter ", filter.to_string().as_bytes()])?;
         }
@@ -121,7 +124,8 @@ impl FetchRequest {
         Ok(())
     }
 
-    fn encode_deepen(&self, out: &mut Vec<u8>) -> Result<(), ProtocolError> {
+    /// Appends the lines that say where history is cut.
+    pub(super) fn encode_deepen_bounds(&self, out: &mut Vec<u8>) -> Result<(), ProtocolError> {
         match &self.deepen {
             Deepen::None => {}
             Deepen::Depth(depth) => encode_short(out, &format!("deepen {depth}")),
@@ -133,9 +137,6 @@ impl FetchRequest {
                     encode_line(out, &[b"deepen-not ", name])?;
                 }
             }
-        }
-        if self.deepen_relative {
-            encode_short(out, "deepen-relative");
         }
         Ok(())
     }

@@ -256,7 +256,7 @@ fn parse_ref(line: &[u8], format: ObjectFormat) -> Result<Ref, ProtocolError> {
 }
 
 /// No name git accepts is empty or holds a control character.
-fn is_sound(name: &[u8]) -> bool {
+pub(super) fn is_sound(name: &[u8]) -> bool {
     !name.is_empty() && !name.iter().any(u8::is_ascii_control)
 }
 

@@ -1,4 +1,5 @@
-//! The messages of git's protocol version 2, both directions, for client and server.
+//! The messages of git's protocol, both directions, for client and server: version 2
+//! here, versions 0 and 1 in [`v0`].
 //!
 //! Follows git's `protocol-v2`. Requests and answers are values with `encode`; what a
 //! peer sends is decoded as it arrives, in any split, bounded, and without a byte
@@ -14,6 +15,7 @@ mod filter;
 mod fixture;
 mod ls_refs;
 mod request;
+pub mod v0;
 
 use bstr::{BStr, BString, ByteSlice as _};
 
@@ -23,7 +25,7 @@ use crate::oid::{ObjectFormat, ObjectId};
 use crate::pktline::{self, PktError, Token};
 use crate::text::escape_for_people;
 
-pub use advertisement::Advertisement;
+pub use advertisement::{Advertised, Advertisement};
 pub use capabilities::{Capabilities, FetchCapability, LsRefsCapability, SERVICE_HEADER};
 pub use fetch::{Deepen, FetchRequest};
 pub use fetch_response::{FetchEvent, FetchResponse, FetchResponseWriter};
@@ -63,9 +65,6 @@ pub enum ProtocolError {
         /// Its first bytes.
         start: BString,
     },
-    /// A server that answered in version 0 or 1.
-    #[error("the server speaks version {0} of git's protocol, and only version 2 is supported")]
-    OldVersion(u8),
     /// The packets are damaged, or the peer says that it gives up.
     #[error(transparent)]
     Packet(#[from] PktError),
@@ -111,7 +110,7 @@ pub enum ProtocolError {
         name: BString,
     },
     /// A protocol version this build does not know.
-    #[error("the server answers with '{}'; only version 2 is supported", escape_for_people(line))]
+    #[error("the server answers with '{}'; versions 0, 1 and 2 are known", escape_for_people(line))]
     UnknownVersion {
         /// Its first line.
         line: BString,
@@ -160,7 +159,6 @@ impl From<ProtocolError> for Error {
             | ProtocolError::UnexpectedPacket { .. }
             | ProtocolError::WrongFormat { .. } => ErrorKind::Malformed,
             ProtocolError::DumbHttp
-            | ProtocolError::OldVersion(_)
             | ProtocolError::UnknownCommand { .. }
             | ProtocolError::UnknownFilter { .. }
             | ProtocolError::UnknownFormat { .. }
@@ -243,7 +241,6 @@ mod tests {
         for (error, kind, says) in [
             (ProtocolError::Html, ErrorKind::NotFound, "web page"),
             (ProtocolError::DumbHttp, ErrorKind::Unsupported, "dumb"),
-            (ProtocolError::OldVersion(0), ErrorKind::Unsupported, "version 0"),
             (remote("not our ref 1"), ErrorKind::NotFound, "the remote says: not our ref 1"),
             (remote("filter x not supported"), ErrorKind::Unsupported, "filter"),
             (ProtocolError::bad_line("x", b"\x1b["), ErrorKind::Malformed, "'\\x1b[' makes"),

@@ -321,28 +321,6 @@ fn a_right_answer_under_a_wrong_content_type_is_read() {
 }
 
 #[test]
-fn a_server_of_an_older_protocol_is_named_with_its_version() {
-    let sandbox = sandbox_with_repo();
-    let server = HttpServer::start_with(
-        sandbox.repos(),
-        Behaviour { version_0_only: true, ..Behaviour::default() },
-    );
-    run(async {
-        let error = open(&server.url("r.git")).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Unsupported);
-        assert!(error.to_string().contains("version 0"), "{error}");
-        sandbox.strict_bare("empty.git", &[]);
-        let error = open(&server.url("empty.git")).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
-        let one = "001e# service=git-upload-pack\n0000000eversion 1\n0000";
-        server.set_behaviour(canned(200, "application/x-git-upload-pack-advertisement", one));
-        let error = open(&server.url("r.git")).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Unsupported);
-        assert!(error.to_string().contains("version 1"), "{error}");
-    });
-}
-
-#[test]
 fn an_address_that_cannot_be_read_is_refused_before_anything_is_sent() {
     run(async {
         for address in [

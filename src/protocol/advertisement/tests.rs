@@ -8,7 +8,7 @@ use crate::pktline;
 use crate::protocol::fixture::message;
 use crate::protocol::{FetchCapability, LsRefsCapability, SERVICE_HEADER};
 
-fn read(pieces: &[&[u8]]) -> Result<Capabilities, ProtocolError> {
+fn read(pieces: &[&[u8]]) -> Result<Advertised, ProtocolError> {
     let mut answer = Advertisement::new(&Budget::new(10 << 20));
     for piece in pieces {
         answer.push(piece)?;
@@ -17,7 +17,7 @@ fn read(pieces: &[&[u8]]) -> Result<Capabilities, ProtocolError> {
 }
 
 /// The answer read whole and byte by byte, which must be the same.
-fn read_split(input: &[u8]) -> Result<Capabilities, ProtocolError> {
+fn read_split(input: &[u8]) -> Result<Advertised, ProtocolError> {
     let whole = read(&[input]);
     assert_eq!(read(&input.chunks(1).collect::<Vec<_>>()), whole);
     whole
@@ -40,26 +40,25 @@ fn full() -> Capabilities {
 fn a_service_header_may_be_there_or_not() {
     let mut plain = Vec::new();
     full().encode(&mut plain).unwrap();
-    assert_eq!(read_split(&plain), Ok(full()));
-    assert_eq!(read_split(&[SERVICE_HEADER, &plain].concat()), Ok(full()));
-    assert_eq!(read_split(&[&plain[..], pktline::RESPONSE_END].concat()), Ok(full()));
+    assert_eq!(read_split(&plain), Ok(Advertised::Capabilities(full())));
+    assert_eq!(
+        read_split(&[SERVICE_HEADER, &plain].concat()),
+        Ok(Advertised::Capabilities(full()))
+    );
+    assert_eq!(
+        read_split(&[&plain[..], pktline::RESPONSE_END].concat()),
+        Ok(Advertised::Capabilities(full()))
+    );
 }
 
 #[test]
 fn answers_that_are_something_else_are_named() {
-    let v0 = message(&[&format!("{} HEAD\0multi_ack", "a".repeat(40))]);
-    let v0_sha256 = message(&[&format!("{} HEAD\0multi_ack", "a".repeat(64))]);
     let dumb = format!("{}\trefs/heads/main\n", "a".repeat(40)).into_bytes();
     let start = |text: &str| ProtocolError::NotGit { start: text.into() };
     let truncated = ProtocolError::Truncated { place: PLACE };
     let json =
         "{\"message\":\"Not Found\",\"documentation_url\":\"https://docs.example.com/rest/of\"}";
     for (input, error) in [
-        (v0.clone(), ProtocolError::OldVersion(0)),
-        (v0_sha256, ProtocolError::OldVersion(0)),
-        ([SERVICE_HEADER, &v0].concat(), ProtocolError::OldVersion(0)),
-        ([SERVICE_HEADER, b"0000"].concat(), ProtocolError::OldVersion(0)),
-        (message(&["version 1"]), ProtocolError::OldVersion(1)),
         (message(&["version 3"]), ProtocolError::UnknownVersion { line: "version 3".into() }),
         (dumb, ProtocolError::DumbHttp),
         (b"\n<!doctype html>".to_vec(), ProtocolError::Html),
@@ -100,7 +99,8 @@ fn two_thousand_unknown_capabilities_are_kept_and_a_flood_is_refused() {
     let names: Vec<_> = (0..2_000).map(|number| format!("future-{number}=x")).collect();
     let mut lines = vec!["version 2"];
     lines.extend(names.iter().map(String::as_str));
-    assert_eq!(read(&[&message(&lines)]).unwrap().unknown, names);
+    let Advertised::Capabilities(read_back) = read(&[&message(&lines)]).unwrap() else { panic!() };
+    assert_eq!(read_back.unknown, names);
     let long = "y".repeat(60_000);
     let flood = message(&[&["version 2"][..], &[long.as_str(); 18]].concat());
     assert!(matches!(read(&[&flood]), Err(ProtocolError::Limit(_))));

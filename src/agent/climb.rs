@@ -1,0 +1,166 @@
+//! Asking one rung of the ladder after the other until what is missing has come or there
+//! is nothing more to try. Which rung is next is decided in `client::ladder`; here it is
+//! sent, what came is checked against what was asked for, and callers are told before a
+//! larger transfer begins.
+
+use crate::client::conversation::Fetched;
+use crate::client::ladder::{Fallback, Next, is_inner};
+use crate::client::progress::{Phase, Progress};
+use crate::client::transport::Transport;
+use crate::error::Error;
+use crate::object::Kind;
+use crate::oid::ObjectId;
+use crate::protocol::FetchRequest;
+use crate::store::{MissingSet, Objects as _};
+
+use super::remote::Shared;
+
+/// How a request ended.
+enum End {
+    /// With all that it wants, or all that can be had.
+    Came(FetchRequest),
+    /// It has to be asked for in more than one step.
+    InSteps,
+    /// It has to come in whole snapshots: what the host said to ids, if it said something.
+    Whole(Option<Error>),
+}
+
+impl<T: Transport> Shared<T> {
+    /// Brings as much of `missing` as this host can be brought to send.
+    pub(super) async fn bring(&self, missing: &MissingSet) -> Result<(), Error> {
+        let held = self.held();
+        let inner = |id| missing.iter().any(|item| item.id == id && is_inner(item.kind));
+        let asked = self.state().ladder.requests(missing, &held);
+        for request in asked {
+            let is_by_id = request.wants.first().is_some_and(|id| inner(*id));
+            match self.obtain(request, is_by_id).await? {
+                End::Came(request) => self.remember(&request.wants)?,
+                End::InSteps => {}
+                End::Whole(refusal) => self.bring_whole(missing, refusal).await?,
+            }
+        }
+        if self.state().ladder.is_whole_only() && self.absent(missing)? > 0 {
+            self.bring_whole(missing, None).await?;
+        }
+        Ok(())
+    }
+
+    /// Brings a commit with its trees and the files up to a size in one request; whether
+    /// that could be done.
+    pub(super) async fn bring_snapshot(
+        &self,
+        commit: ObjectId,
+        max_blob_bytes: Option<u64>,
+    ) -> Result<bool, Error> {
+        let asked = self.state().ladder.snapshot(commit, max_blob_bytes);
+        let Some(request) = asked else { return Ok(false) };
+        let End::Came(request) = self.obtain(request, false).await? else { return Ok(false) };
+        if request.filter.is_some() {
+            self.state().fetched_whole = max_blob_bytes.map(|bytes| (commit, bytes));
+        }
+        self.remember(&request.wants)?;
+        Ok(true)
+    }
+
+    /// Sends `request`, and what the ladder puts in its place.
+    async fn obtain(&self, mut request: FetchRequest, is_by_id: bool) -> Result<End, Error> {
+        loop {
+            let announced = self.state().ladder.announce(&request, is_by_id);
+            self.warn(&announced);
+            let answer = self.fetch(&request).await;
+            let next = match &answer {
+                Ok(fetched) => {
+                    self.look_at_filter(&request, fetched)?;
+                    let is_whole = self.all_came(&request)?;
+                    if request.filter.is_none() && !is_by_id {
+                        self.state().whole.extend(&request.wants);
+                    }
+                    self.state().ladder.after_answer(&request, is_by_id, is_whole)
+                }
+                Err(error) => self.state().ladder.after_error(&request, is_by_id, error),
+            };
+            match (next, answer) {
+                (Some(Next::Ask(lower)), _) => request = *lower,
+                (Some(Next::InSteps), _) => return Ok(End::InSteps),
+                (Some(Next::Whole), answer) => return Ok(End::Whole(answer.err())),
+                (None, answer) => {
+                    answer?;
+                    return Ok(End::Came(request));
+                }
+            }
+        }
+    }
+
+    /// Brings commits that are held with everything in them, the newest first and each
+    /// once, until `missing` has come.
+    async fn bring_whole(&self, missing: &MissingSet, refusal: Option<Error>) -> Result<(), Error> {
+        let why = match refusal {
+            Some(_) => Fallback::RefusesIds,
+            None => Fallback::LeavesOutIds,
+        };
+        let mut commits = self.held();
+        commits.retain(|commit| !self.state().whole.contains(commit));
+        let before = self.absent(missing)?;
+        let mut absent = before;
+        while let (1.., Some(commit)) = (absent, commits.pop()) {
+            if !self.state().ladder.is_whole_only() {
+                self.warn(&[why]);
+            }
+            let request = self.state().ladder.whole(commit);
+            if let Err(error) = self.fetch(&request).await {
+                // What the host said first is what is wrong, if it has lost the commit.
+                return Err(refusal.filter(|_| error.code() == "not_our_ref").unwrap_or(error));
+            }
+            self.state().whole.push(commit);
+            absent = self.absent(missing)?;
+        }
+        if absent < before {
+            self.state().ladder.give_up_ids(why);
+            return Ok(());
+        }
+        refusal.map_or(Ok(()), Err)
+    }
+
+    /// Notices a host that sends files although it was asked to leave them out.
+    fn look_at_filter(&self, request: &FetchRequest, fetched: &Fetched) -> Result<(), Error> {
+        if !self.state().ladder.wonders_about_filter(request) {
+            return Ok(());
+        }
+        let mut honoured = true;
+        for id in &fetched.committed.ids {
+            let header = self.store.header(id)?;
+            if header.is_some_and(|header| header.kind == Kind::Blob) && !request.wants.contains(id)
+            {
+                honoured = false;
+                break;
+            }
+        }
+        self.state().ladder.saw_filter(honoured);
+        Ok(())
+    }
+
+    fn all_came(&self, request: &FetchRequest) -> Result<bool, Error> {
+        for id in &request.wants {
+            if !self.store.contains(id)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// How many of `missing` are not held.
+    fn absent(&self, missing: &MissingSet) -> Result<usize, Error> {
+        let mut absent = 0;
+        for item in missing.iter() {
+            absent += usize::from(!self.store.contains(&item.id)?);
+        }
+        Ok(absent)
+    }
+
+    fn warn(&self, fallbacks: &[Fallback]) {
+        for fallback in fallbacks {
+            let phase = Phase::Widening(*fallback);
+            self.progress.report(Progress { phase, objects: 0, total_objects: None, bytes: 0 });
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The answer to a fetch in version 0: where history is cut, what both sides have, a pack.
+//!
+//! Follows git's `protocol-pack` ("Packfile Negotiation", "Packfile Data"). Where history
+//! is cut is told first, and only when a depth was asked for; then come acknowledgments
+//! up to the last, then the pack, on the sideband or as it is. The decoder expects the
+//! answer to a request that ends with `done`, keeps nothing, and bounds what is no pack.
+
+use super::Features;
+use crate::limits::{Limits, Which, check};
+use crate::oid::ObjectFormat;
+use crate::pktline::{Carriage, PktError, Reader, Token};
+use crate::protocol::{Deepen, FetchEvent, FetchRequest, ProtocolError, parse_id, unexpected};
+
+const PLACE: &str = "the answer to a fetch";
+
+/// Reads the answer as it arrives.
+///
+/// ```
+/// use gitsip::ObjectFormat;
+/// use gitsip::protocol::v0::{Features, FetchResponse};
+/// use gitsip::protocol::{FetchEvent, FetchRequest};
+///
+/// let features = Features { side_band_64k: true, ..Features::default() };
+/// let mut answer = FetchResponse::new(ObjectFormat::Sha1, &FetchRequest::default(), &features);
+/// let mut input = &b"0008NAK\n0009\x01PACK0000"[..];
+/// assert_eq!(answer.push(&mut input)?, Some(FetchEvent::Nak));
+/// assert_eq!(answer.push(&mut input)?, Some(FetchEvent::PackData(b"PACK")));
+/// assert_eq!(answer.push(&mut input)?, None);
+/// answer.finish()?;
+/// # Ok::<(), gitsip::protocol::ProtocolError>(())
+/// ```
+#[derive(Debug)]
+pub struct FetchResponse {
+    section: Result<Section, ProtocolError>,
+    format: ObjectFormat,
+    is_banded: bool,
+    reader: Reader,
+    /// Lines that were handed out, each of which its receiver may keep.
+    lines: u64,
+    max_lines: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Section {
+    Acknowledgments,
+    /// After the last flush.
+    Ended,
+    Pack,
+    /// The pack without packets, up to the end of the input.
+    PlainPack,
+    ShallowInfo,
+}
+
+impl FetchResponse {
+    /// Expects the answer to `request` from a server with `features` whose repository is
+    /// of `format`, under the default limits.
+    pub fn new(format: ObjectFormat, request: &FetchRequest, features: &Features) -> Self {
+        let limits = Limits::default();
+        let section = match request.deepen {
+            Deepen::None => Section::Acknowledgments,
+            Deepen::Depth(_) | Deepen::Bounded { .. } => Section::ShallowInfo,
+        };
+        Self {
+            section: Ok(section),
+            format,
+            is_banded: features.is_banded(),
+            reader: Reader::new().with_max_other_bytes(limits.max_ref_bytes),
+            lines: 0,
+            max_lines: limits.max_refs,
+        }
+    }
+
+    /// The same under other limits: [`max_refs`](Limits::max_refs) lines, and
+    /// [`max_ref_bytes`](Limits::max_ref_bytes) of anything that is not pack.
+    #[must_use]
+    pub fn with_limits(mut self, limits: &Limits) -> Self {
+        self.reader = self.reader.with_max_other_bytes(limits.max_ref_bytes);
+        self.max_lines = limits.max_refs;
+        self
+    }
+
+    /// The next event; `None` when all input was used. `input` is left at what follows
+    /// the event.
+    ///
+    /// # Errors
+    /// When the answer is damaged or speaks of another hash, and when the server gives
+    /// up, at any time; every later call gives the same error.
+    pub fn push<'a>(
+        &mut self,
+        input: &mut &'a [u8],
+    ) -> Result<Option<FetchEvent<'a>>, ProtocolError> {
+        let result = match &self.section {
+            Ok(section) => self.read(*section, input),
+            Err(error) => return Err(error.clone()),
+        };
+        if let Err(error) = &result {
+            self.section = Err(error.clone());
+        }
+        result
+    }
+
+    /// Whether the answer has come to its pack.
+    pub fn has_packfile(&self) -> bool {
+        matches!(self.section, Ok(Section::Ended | Section::Pack | Section::PlainPack))
+    }
+
+    /// Says that no input follows. Whether a pack that came without packets is whole, it
+    /// alone tells.
+    ///
+    /// # Errors
+    /// When the answer is not whole. If the server was just saying why it gives up, the
+    /// error is what came of that.
+    pub fn finish(&self) -> Result<(), ProtocolError> {
+        match &self.section {
+            Err(error) => Err(error.clone()),
+            Ok(Section::PlainPack) => Ok(()),
+            Ok(Section::Ended) if self.reader.is_between_packets() => Ok(()),
+            Ok(Section::Ended) => Err(ProtocolError::TrailingBytes { place: PLACE }),
+            Ok(_) => match self.reader.finish() {
+                Err(error @ PktError::Remote { .. }) => Err(error.into()),
+                _ => Err(ProtocolError::Truncated { place: PLACE }),
+            },
+        }
+    }
+
+    fn read<'a>(
+        &mut self,
+        mut section: Section,
+        input: &mut &'a [u8],
+    ) -> Result<Option<FetchEvent<'a>>, ProtocolError> {
+        loop {
+            if section == Section::PlainPack {
+                let bytes = std::mem::take(input);
+                return Ok((!bytes.is_empty()).then_some(FetchEvent::PackData(bytes)));
+            }
+            let carriage = match section {
+                Section::Pack => Carriage::BandedStream,
+                _ => Carriage::Lines,
+            };
+            let Some(token) = self.reader.next(input, carriage)? else { return Ok(None) };
+            section = match (section, token) {
+                (Section::Ended, _) => return Err(ProtocolError::TrailingBytes { place: PLACE }),
+                (_, Token::Data(bytes)) => return Ok(Some(FetchEvent::PackData(bytes))),
+                (_, Token::Progress(bytes)) => return Ok(Some(FetchEvent::Progress(bytes))),
+                (_, Token::Line) => {
+                    let (event, next) = self.read_line(section)?;
+                    self.section = Ok(next);
+                    self.lines += 1;
+                    check(Which::Refs, self.max_lines, self.lines)?;
+                    return Ok(Some(event));
+                }
+                (Section::ShallowInfo, Token::Flush) => Section::Acknowledgments,
+                (Section::Pack, Token::Flush) => Section::Ended,
+                (_, token) => return Err(unexpected(token, PLACE)),
+            };
+            self.section = Ok(section);
+        }
+    }
+
+    /// What a line says, and where the next one stands.
+    fn read_line(&self, section: Section) -> Result<(FetchEvent<'static>, Section), ProtocolError> {
+        let line = self.reader.line();
+        if section == Section::ShallowInfo {
+            let place = "shallow lines";
+            let id = |hex| parse_id(hex, self.format, place, line);
+            let event = if let Some(hex) = line.strip_prefix(b"shallow ") {
+                FetchEvent::Shallow(id(hex)?)
+            } else if let Some(hex) = line.strip_prefix(b"unshallow ") {
+                FetchEvent::Unshallow(id(hex)?)
+            } else {
+                return Err(ProtocolError::bad_line(place, line));
+            };
+            return Ok((event, section));
+        }
+        let place = "acknowledgments";
+        let pack = if self.is_banded { Section::Pack } else { Section::PlainPack };
+        if line == b"NAK" {
+            return Ok((FetchEvent::Nak, pack));
+        }
+        let bad = || ProtocolError::bad_line(place, line);
+        let mut words = line.strip_prefix(b"ACK ").ok_or_else(bad)?.split(|&byte| byte == b' ');
+        let id = parse_id(words.next().unwrap_or_default(), self.format, place, line)?;
+        match words.next() {
+            // The last one says nothing more.
+            None => Ok((FetchEvent::Acknowledged(id), pack)),
+            Some(b"common" | b"continue") => Ok((FetchEvent::Acknowledged(id), section)),
+            Some(b"ready") => Ok((FetchEvent::Ready, section)),
+            Some(_) => Err(bad()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
