@@ -129,6 +129,8 @@ fn the_command_prints_what_git_grep_prints_of_this_projects_history() {
     assert!(cloned.status.success(), "{cloned:?}");
     let git = Git::new(&clone, sandbox.path().join("home"));
     let server = HttpServer::start(sandbox.repos());
+    // Without, the command says that more comes than was asked for.
+    git.run(["config", "uploadpack.allowFilter", "true"]);
     let url = server.url("project.git");
     let mut found = 0;
     for case in [
