@@ -23,44 +23,52 @@ use recording::{Client, Recording};
 
 #[test]
 fn a_conversation_cut_at_any_byte_is_an_error_or_the_right_answer() {
-    let recording = Recording::new();
-    for (request, answer) in recording.answers.iter().enumerate() {
-        for end in 0..=answer.len() as u64 {
-            let fault = Behaviour { cut_after: Some(end), ..recording.faithful() };
-            check(&recording, request, end, fault);
+    for_each_answer(|recording, request, length| {
+        for end in 0..=length {
+            let fault = Behaviour { cut_after: Some(end as u64), ..recording.faithful() };
+            check(recording, request, end, fault);
         }
-    }
+    });
 }
 
 #[test]
 fn an_answer_that_ends_too_early_is_an_error_or_the_right_answer() {
-    let recording = Recording::new();
-    for (request, answer) in recording.answers.iter().enumerate() {
-        for end in 0..=answer.len() {
-            check(&recording, request, end as u64, recording.shortened(request, end));
+    for_each_answer(|recording, request, length| {
+        for end in 0..=length {
+            check(recording, request, end, recording.shortened(request, end));
         }
-    }
+    });
 }
 
 #[test]
 fn an_answer_with_any_byte_changed_is_an_error_or_the_right_answer() {
-    let recording = Recording::new();
-    for (request, answer) in recording.answers.iter().enumerate() {
+    for_each_answer(|recording, request, length| {
         // What is advertised and listed is not signed: another name there is another name.
         let signed = request >= recording.first_fetch();
-        for at in 0..answer.len() {
-            let outcome = replay(&recording, request, recording.changed(request, at));
+        for at in 0..length {
+            let outcome = replay(recording, request, recording.changed(request, at));
             if let (true, Ok(text)) = (signed, &outcome) {
                 assert_eq!(text, recording::TEXT, "byte {at} of answer {request}");
             }
+        }
+    });
+}
+
+/// Each answer of a conversation in each version of the protocol.
+fn for_each_answer(test: impl Fn(&Recording, usize, usize)) {
+    for version in VERSIONS {
+        let recording = Recording::new(version);
+        assert!(recording.answers.len() > 2, "there is more than an advertisement");
+        for (request, answer) in recording.answers.iter().enumerate() {
+            test(&recording, request, answer.len());
         }
     }
 }
 
 /// Reads the file while answer `request` has a fault, and says what must hold.
 #[track_caller]
-fn check(recording: &Recording, request: usize, end: u64, fault: Behaviour) {
-    let whole = end == recording.answers[request].len() as u64;
+fn check(recording: &Recording, request: usize, end: usize, fault: Behaviour) {
+    let whole = end == recording.answers[request].len();
     match replay(recording, request, fault) {
         Ok(text) => assert_eq!(text, recording::TEXT),
         Err(error) => {
@@ -106,3 +114,5 @@ fn replay(
         answer
     })
 }
+
+const VERSIONS: [u8; 2] = [0, 2];

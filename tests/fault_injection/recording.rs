@@ -18,29 +18,34 @@ pub(crate) struct Recording {
     pub(crate) answers: Vec<Vec<u8>>,
     requests: Arc<Vec<Recorded>>,
     held: Vec<(u64, u64)>,
+    version: u8,
     sandbox: Sandbox,
 }
 
 impl Recording {
-    pub(crate) fn new() -> Self {
+    /// With a host of this version of the protocol.
+    pub(crate) fn new(version: u8) -> Self {
         let sandbox = Sandbox::new();
         let files = [File::new("a", TEXT), File::new("src/b", "b\n")];
         sandbox.bare("r.git").commit("main", &files);
-        let mut client = Client::new(InProcess::new(sandbox.repos(), Behaviour::default()));
+        let mut client =
+            Client::new(InProcess::new(sandbox.repos(), Behaviour::default().speaking(version)));
         let mut held = vec![(0, 0)];
         run(async {
             while client.step().await.unwrap().is_none() {
-                held.push((client.objects(), client.budget().used_bytes()));
+                // A step that asked for nothing changes nothing.
+                held.resize(client.requests() + 1, (0, 0));
+                held[client.requests()] = (client.objects(), client.budget().used_bytes());
             }
         });
         let requests = client.host.requests();
         let answers = requests.iter().map(|request| request.response_body.clone()).collect();
-        Self { answers, requests: Arc::new(requests), held, sandbox }
+        Self { answers, requests: Arc::new(requests), held, version, sandbox }
     }
 
     /// The first answer with a pack.
     pub(crate) fn first_fetch(&self) -> usize {
-        let is_fetch = |request: &Recorded| request.body_text().contains("command=fetch");
+        let is_fetch = |request: &Recorded| request.body_text().contains("want ");
         self.requests.iter().position(is_fetch).unwrap()
     }
 
@@ -88,7 +93,7 @@ impl Recording {
         change: impl Fn(usize, Vec<u8>) -> Vec<u8> + Send + Sync + 'static,
     ) -> Behaviour {
         let requests = Arc::clone(&self.requests);
-        Behaviour::default().answering_first(move |seen| {
+        Behaviour::default().speaking(self.version).answering_first(move |seen| {
             let same = |old: &&Recorded| (&old.method, &old.body) == (&seen.method, &seen.body);
             // What was never asked, git answers.
             let old = requests.iter().find(same)?;

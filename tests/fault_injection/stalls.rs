@@ -20,7 +20,7 @@ const STEP: usize = 7;
 
 #[test]
 fn a_conversation_that_goes_silent_at_any_byte_is_an_error_and_no_hang() {
-    let recording = Recording::new();
+    let recording = Recording::new(2);
     let cases: Vec<_> = recording
         .answers
         .iter()

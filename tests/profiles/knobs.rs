@@ -17,10 +17,8 @@ enum Then {
     Right,
     /// An error of this kind with these words.
     Error(ErrorKind, &'static str),
-    /// git's answer, or the error, which a client that can do more will not give.
-    RightOr(ErrorKind, &'static str),
 }
-use Then::{Error as Fails, Right, RightOr};
+use Then::{Error as Fails, Right};
 
 fn faithful() -> Behaviour {
     Behaviour::default()
@@ -59,10 +57,10 @@ impl Host {
             assert!(!line.contains(|c: char| c.is_control()), "{what}: {line:?}");
         }
         match (answer, then) {
-            (Ok(answer), Right | RightOr(..)) => {
+            (Ok(answer), Right) => {
                 assert_eq!(answer, Operation::Cat.expected(&self.origin), "{what}");
             }
-            (Err(error), Fails(kind, words) | RightOr(kind, words)) => {
+            (Err(error), Fails(kind, words)) => {
                 assert_eq!(error.kind(), kind, "{what}: {error}");
                 assert!(error.to_string().contains(words), "{what}: {error}");
             }
@@ -78,12 +76,9 @@ fn what_a_host_cannot_do_is_done_without() {
     host.check("filter ignored", faithful().ignoring_filters(), Right);
     host.check("no shallow", faithful().without_shallow(), Right);
     host.check("neither", faithful().without_shallow().without_filter(), Right);
-    let refused = RightOr(ErrorKind::Unsupported, "filter 'blob:none' not supported");
-    host.check("filter refused", faithful().refusing_filters(), refused);
-    for (version, words) in [(0, "version 0"), (1, "version 1")] {
-        let then = RightOr(ErrorKind::Unsupported, words);
-        host.check(words, faithful().speaking(version), then);
-    }
+    host.check("filter refused", faithful().refusing_filters(), Right);
+    host.check("version 0", faithful().speaking(0), Right);
+    host.check("version 1", faithful().speaking(1), Right);
 }
 
 #[test]
