@@ -58,11 +58,6 @@ pub struct Features {
 }
 
 impl Features {
-    /// Whether objects that are not tips are promised to be sent when wanted by id.
-    pub const fn serves_any_id(&self) -> bool {
-        self.allow_reachable && self.allow_tip
-    }
-
     /// Whether the pack comes in packets.
     const fn is_banded(&self) -> bool {
         self.side_band || self.side_band_64k
