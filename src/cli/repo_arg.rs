@@ -110,6 +110,8 @@ mod tests {
             ("ssh://me@h:22/r", ErrorKind::Usage, "try https://h/r"),
             ("git@host:owner/repo.git", ErrorKind::Usage, "try https://host/owner/repo.git"),
             ("host:/owner/repo", ErrorKind::Usage, "try https://host/owner/repo"),
+            ("me:secret@host/owner/repo", ErrorKind::Usage, "try https://host/owner/repo"),
+            ("me:secret@host:owner/repo", ErrorKind::Usage, "try https://host/owner/repo"),
             ("host.example/owner/repo", ErrorKind::NotFound, "did you mean https://host.example/"),
             ("owner/repo/src", ErrorKind::NotFound, "REPO comes first"),
             ("./no/such/folder", ErrorKind::NotFound, "REPO comes first"),
@@ -120,6 +122,7 @@ mod tests {
             let error = parse(word).unwrap_err();
             assert_eq!(error.kind(), kind, "{word}");
             assert!(error.to_string().contains(advice), "{error}");
+            assert!(!error.to_string().contains("secret"), "{error}");
         }
     }
 }

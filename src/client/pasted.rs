@@ -302,9 +302,13 @@ fn lines_in(fragment: &str) -> Option<LineRange> {
 }
 
 /// Host and path of `user@host:path` or `host:path`, as git reads it: a colon before any
-/// slash.
+/// slash. What stands before the host of `user:password@host/path` is not repeated.
 fn ssh_short_form(text: &str) -> Option<(&str, &str)> {
     let (before, path) = text.split_once(':')?;
+    let password_end = path.split('/').next().and_then(|first| first.rfind('@'));
+    if let (false, Some(end)) = (before.contains('@'), password_end) {
+        return path[end + 1..].split_once(['/', ':']);
+    }
     let host = before.rsplit_once('@').map_or(before, |(_, host)| host);
     let is_host = host.len() > 1 && !before.contains(['/', '\\']);
     let path = path.trim_start_matches('/');
