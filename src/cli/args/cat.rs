@@ -1,0 +1,34 @@
+//! `gitsip cat`.
+
+use std::ffi::OsString;
+
+use clap::Args;
+
+use super::{AtRef, Common};
+use crate::view::lines::LineRange;
+
+#[derive(Debug, Args)]
+#[command(args_override_self = true, after_help = CAT_HELP)]
+pub(in crate::cli) struct Cat {
+    /// Address as pasted, owner/repo, or local path
+    pub(in crate::cli) repo: OsString,
+    /// Files in the repository; may be left out when the address names one
+    #[arg(value_name = "PATH")]
+    pub(in crate::cli) paths: Vec<OsString>,
+    /// Only lines A to B, counted from 1: A:B, A:, :B or A
+    #[arg(long, value_name = "A:B")]
+    pub(in crate::cli) lines: Option<LineRange>,
+    #[command(flatten)]
+    pub(in crate::cli) at: AtRef,
+    #[command(flatten)]
+    pub(in crate::cli) common: Common,
+}
+
+const CAT_HELP: &str = "\
+A local path is read at its HEAD commit, not the working tree. Links are followed inside
+the repository. The address of a file's page, such as
+https://github.com/OWNER/REPO/blob/REF/PATH#L10-L20, says what to print.
+
+Examples:
+  gitsip cat . README.md
+  gitsip cat . README.md --lines 1:5";

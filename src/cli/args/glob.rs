@@ -1,0 +1,31 @@
+//! `gitsip glob`.
+
+use std::ffi::OsString;
+
+use clap::Args;
+
+use super::{AtRef, Common};
+
+#[derive(Debug, Args)]
+#[command(args_override_self = true, after_help = GLOB_HELP)]
+pub(in crate::cli) struct Glob {
+    /// Address as pasted, owner/repo, or local path
+    pub(in crate::cli) repo: OsString,
+    /// Such as '*.rs', 'src/**/*.c' or 'docs/'
+    pub(in crate::cli) pattern: String,
+    /// Names as they are, each ended by a NUL
+    #[arg(short = 'z', long)]
+    pub(in crate::cli) null: bool,
+    #[command(flatten)]
+    pub(in crate::cli) at: AtRef,
+    #[command(flatten)]
+    pub(in crate::cli) common: Common,
+}
+
+const GLOB_HELP: &str = "\
+A pattern without a slash is a name at any depth; ** crosses folders. A local path is read
+at its HEAD commit, not the working tree.
+
+Examples:
+  gitsip glob . '*.md'
+  gitsip glob . 'src/**/*.rs'";

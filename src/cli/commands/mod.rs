@@ -1,0 +1,84 @@
+//! What each command asks of a repository, local or remote alike, and how the answer
+//! looks.
+
+mod cat;
+mod entries;
+mod glob;
+mod ls;
+mod refs;
+
+use bstr::ByteSlice as _;
+
+use super::args::{Cat, Command, Glob, Ls};
+use super::failure::{self, FOUND, NOTHING_FOUND};
+use super::grep::Search;
+use super::output::Output;
+use super::place::Place;
+use crate::agent::{Repo, Source};
+use crate::client::pasted::Pasted;
+use crate::error::Error;
+use crate::limits::Limits;
+
+/// A command of which everything was judged that can be without a repository.
+#[derive(Debug)]
+pub(in crate::cli) enum Job {
+    Read { asked: Box<Asked>, place: Place },
+    Refs,
+}
+
+/// What is asked about one commit.
+#[derive(Debug)]
+pub(in crate::cli) enum Asked {
+    Cat(Cat),
+    Glob(Glob),
+    Grep(Box<Search>),
+    Ls(Ls),
+}
+
+impl Job {
+    /// What `command` asks of the repository whose address was `pasted`, if one was.
+    pub(in crate::cli) fn new(
+        command: Command,
+        pasted: Option<&Pasted>,
+        limits: &Limits,
+    ) -> Result<Self, Error> {
+        let place = Place::new(&command, pasted);
+        let asked = match command {
+            Command::Cat(cat) if cat.paths.is_empty() && !place.may_have_path() => {
+                return Err(cat::no_path());
+            }
+            Command::Cat(cat) => Asked::Cat(cat),
+            Command::Glob(glob) => Asked::Glob(glob),
+            Command::Grep(grep) => Asked::Grep(Box::new(Search::new(&grep, limits)?)),
+            Command::Ls(ls) => Asked::Ls(ls),
+            Command::Refs(_) => return Ok(Self::Refs),
+        };
+        Ok(Self::Read { asked: Box::new(asked), place })
+    }
+
+    /// Asks `repo`, prints the answer, and gives the exit status.
+    pub(in crate::cli) async fn run<S: Source>(
+        self,
+        repo: &Repo<S>,
+        out: &Output,
+    ) -> Result<u8, Error> {
+        let found = match self {
+            Self::Refs => refs::refs(repo, out).await?,
+            Self::Read { asked, place } => {
+                let (snapshot, path) = place.open(repo).await?;
+                if let Some(warning) = snapshot.warning() {
+                    failure::say(&format!("warning: {warning}"));
+                }
+                match *asked {
+                    Asked::Cat(args) => {
+                        return cat::cat(&snapshot, &args, path.as_bstr(), place.lines, out).await;
+                    }
+                    Asked::Glob(args) => glob::glob(&snapshot, &args, path.as_bstr(), out).await?,
+                    Asked::Grep(search) => search.run(&snapshot, path, out).await?,
+                    Asked::Ls(args) => ls::ls(&snapshot, &args, path.as_bstr(), out).await?,
+                }
+            }
+        };
+        Ok(if found { FOUND } else { NOTHING_FOUND })
+    }
+}
