@@ -36,7 +36,7 @@
 //! Imports go down this list only; a test holds them to it.
 //!
 //! - **Faces and the world**: the command line, `transport` (HTTP by reqwest), `disk`
-//!   (local repositories). Each is a feature.
+//!   (local repositories), `parallel` (threads). Each is a feature.
 //! - [`agent`]: the facade above and the one async driver, generic over a
 //!   [`Transport`](client::transport::Transport).
 //! - [`client`]: conversations with a host, without I/O.
@@ -61,6 +61,8 @@ pub mod limits;
 pub mod object;
 pub mod oid;
 pub mod pack;
+#[cfg(feature = "parallel")]
+pub mod parallel;
 pub mod pktline;
 pub mod protocol;
 pub mod store;

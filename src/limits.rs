@@ -379,6 +379,12 @@ impl Interrupt for NeverInterrupt {
 
 /// Runs jobs, on threads where there are some.
 pub trait Workers {
+    /// How many jobs may run at once. Work is cut into more parts than that, so that no
+    /// thread waits long for the others; with 1 it need not be cut at all.
+    fn threads(&self) -> usize {
+        1
+    }
+
     /// Calls `job(0)` to `job(n - 1)`, in any order and perhaps at once, and returns
     /// when all have returned.
     fn run(&self, n: usize, job: &(dyn Fn(usize) + Sync));
@@ -391,6 +397,39 @@ pub struct Inline;
 impl Workers for Inline {
     fn run(&self, n: usize, job: &(dyn Fn(usize) + Sync)) {
         (0..n).for_each(job);
+    }
+}
+
+/// Workers that several share; the default is [`Inline`]. A clone is the same workers.
+#[derive(Clone)]
+pub struct SharedWorkers(Arc<dyn Workers + Send + Sync>);
+
+impl SharedWorkers {
+    /// Lends `workers` to whoever has a clone of this.
+    pub fn new(workers: Arc<dyn Workers + Send + Sync>) -> Self {
+        Self(workers)
+    }
+}
+
+impl Default for SharedWorkers {
+    fn default() -> Self {
+        Self(Arc::new(Inline))
+    }
+}
+
+impl Workers for SharedWorkers {
+    fn threads(&self) -> usize {
+        self.0.threads()
+    }
+
+    fn run(&self, n: usize, job: &(dyn Fn(usize) + Sync)) {
+        self.0.run(n, job);
+    }
+}
+
+impl fmt::Debug for SharedWorkers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedWorkers").field("threads", &self.threads()).finish()
     }
 }
 

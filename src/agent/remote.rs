@@ -19,7 +19,7 @@ use crate::client::retry::RetryOptions;
 use crate::client::transport::Transport;
 use crate::client::{lazy, requests};
 use crate::error::{Error, ErrorKind};
-use crate::limits::{Budget, Limits};
+use crate::limits::{Budget, Limits, SharedWorkers};
 use crate::object::Kind;
 use crate::oid::ObjectId;
 use crate::protocol::{Advertised, Capabilities, FetchCapability, FetchRequest, LsRefsRequest};
@@ -53,6 +53,9 @@ pub struct RemoteOptions {
     pub progress: ProgressListener,
     /// How patient to be with a host that asks for patience.
     pub retry: RetryOptions,
+    /// Threads to compute on beside the caller's; none by default. Natively
+    /// `parallel::Pool::shared()`.
+    pub workers: SharedWorkers,
 }
 
 /// A remote repository behind a transport. A clone is the same repository.
@@ -69,6 +72,7 @@ pub(super) struct Shared<T> {
     limits: Limits,
     budget: Budget,
     pub(super) progress: ProgressListener,
+    workers: SharedWorkers,
     capabilities: Capabilities,
     features: FetchCapability,
     pub(super) store: MemoryStore,
@@ -149,6 +153,7 @@ impl<T: Transport> Remote<T> {
             limits: options.limits,
             budget,
             progress: options.progress,
+            workers: options.workers,
             capabilities,
             features,
             store,
@@ -399,6 +404,10 @@ impl<T: Transport> Source for Remote<T> {
 
     fn fetched_whole(&self) -> Option<(ObjectId, u64)> {
         self.shared.state().fetched_whole
+    }
+
+    fn workers(&self) -> &SharedWorkers {
+        &self.shared.workers
     }
 
     fn compute<R>(&self, work: impl FnOnce() -> R) -> R {

@@ -3,7 +3,7 @@
 use bstr::BString;
 
 use crate::error::Error;
-use crate::limits::Budget;
+use crate::limits::{Budget, SharedWorkers};
 use crate::oid::ObjectId;
 use crate::store::{MissingSet, Objects, Ref};
 
@@ -44,6 +44,9 @@ pub trait Source {
     fn fetched_whole(&self) -> Option<(ObjectId, u64)> {
         None
     }
+
+    /// Threads for computation that can be split.
+    fn workers(&self) -> &SharedWorkers;
 
     /// Runs long computation where it does not hold up other tasks.
     fn compute<R>(&self, work: impl FnOnce() -> R) -> R;

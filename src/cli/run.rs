@@ -24,6 +24,7 @@ use crate::client::progress::{Phase, Progress, ProgressListener};
 use crate::disk::{Local, Repository};
 use crate::error::{Error, ErrorKind};
 use crate::limits::{Budget, Limits};
+use crate::parallel::Pool;
 
 /// Runs `command`; its exit status.
 ///
@@ -102,6 +103,7 @@ impl Asking {
             limits: self.limits.clone(),
             progress: ProgressListener::new(warn_of_more),
             retry: network::patience(&transport, self.timeout),
+            workers: Pool::shared(),
             ..RemoteOptions::default()
         };
         let opened = Remote::open(transport, &address, options).await;
@@ -115,7 +117,7 @@ impl Asking {
     async fn of_local(self, path: &Path) -> Result<u8, Error> {
         let budget = Budget::new(self.limits.max_memory);
         let repository = Repository::open(path, &self.limits, &budget)?;
-        self.of(Local::new(repository, &budget)).await
+        self.of(Local::new(repository, &budget).with_workers(Pool::shared())).await
     }
 
     async fn of<S: Source + Send + Sync + 'static>(self, source: S) -> Result<u8, Error> {

@@ -8,7 +8,7 @@ use bstr::BString;
 use super::Repository;
 use crate::agent::{Source, Stats};
 use crate::error::{Error, ErrorKind};
-use crate::limits::Budget;
+use crate::limits::{Budget, SharedWorkers};
 use crate::oid::ObjectId;
 use crate::store::{MissingSet, Ref, Refs};
 
@@ -31,13 +31,20 @@ use crate::store::{MissingSet, Ref, Refs};
 pub struct Local {
     repository: Repository,
     budget: Budget,
+    workers: SharedWorkers,
     opened: Instant,
 }
 
 impl Local {
     /// The source of `repository`, which spends from `budget`.
     pub fn new(repository: Repository, budget: &Budget) -> Self {
-        Self { repository, budget: budget.clone(), opened: Instant::now() }
+        let workers = SharedWorkers::default();
+        Self { repository, budget: budget.clone(), workers, opened: Instant::now() }
+    }
+
+    /// The same, computing on `workers` where that can be split.
+    pub fn with_workers(self, workers: SharedWorkers) -> Self {
+        Self { workers, ..self }
     }
 }
 
@@ -71,6 +78,10 @@ impl Source for Local {
 
     async fn fetch_snapshot(&self, _: ObjectId, _: Option<u64>) -> Result<bool, Error> {
         Ok(false)
+    }
+
+    fn workers(&self) -> &SharedWorkers {
+        &self.workers
     }
 
     /// Reading files blocks for moments only, and whoever embeds this chooses the thread.
