@@ -9,12 +9,11 @@
 
 use bstr::BString;
 
+use super::sections::{Grammar, PLACE, Sections};
 use super::{ProtocolError, encode_line, encode_short, parse_id, unexpected};
-use crate::limits::{Limits, Which, check};
+use crate::limits::Limits;
 use crate::oid::{ObjectFormat, ObjectId};
-use crate::pktline::{self, Band, Carriage, Reader, Token};
-
-const PLACE: &str = "the answer to a fetch";
+use crate::pktline::{self, Band, Carriage, Token};
 
 /// What a part of the answer says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,15 +56,14 @@ pub enum FetchEvent<'a> {
 /// # Ok::<(), gitsip::protocol::ProtocolError>(())
 /// ```
 #[derive(Debug)]
-pub struct FetchResponse {
-    section: Result<Section, ProtocolError>,
+pub struct FetchResponse(Sections<Answer>);
+
+/// What the sections of an answer depend on, and what was seen of them.
+#[derive(Debug)]
+struct Answer {
     format: ObjectFormat,
     sideband_all: bool,
     has_packfile: bool,
-    reader: Reader,
-    /// Lines that were handed out, each of which its receiver may keep.
-    lines: u64,
-    max_lines: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,32 +83,22 @@ enum Section {
 impl FetchResponse {
     /// Expects an answer from a repository of `format`, under the default limits.
     pub fn new(format: ObjectFormat) -> Self {
-        let limits = Limits::default();
-        Self {
-            section: Ok(Section::Start),
-            format,
-            sideband_all: false,
-            has_packfile: false,
-            reader: Reader::new().with_max_other_bytes(limits.max_ref_bytes),
-            lines: 0,
-            max_lines: limits.max_refs,
-        }
+        let answer = Answer { format, sideband_all: false, has_packfile: false };
+        Self(Sections::new(answer, Section::Start))
     }
 
     /// The same under other limits: [`max_refs`](Limits::max_refs) lines, and
     /// [`max_ref_bytes`](Limits::max_ref_bytes) of anything that is not pack (lines, text
     /// for people, the packets' own bytes).
     #[must_use]
-    pub fn with_limits(mut self, limits: &Limits) -> Self {
-        self.reader = self.reader.with_max_other_bytes(limits.max_ref_bytes);
-        self.max_lines = limits.max_refs;
-        self
+    pub fn with_limits(self, limits: &Limits) -> Self {
+        Self(self.0.with_limits(limits))
     }
 
     /// Expects the answer to a request with [`sideband_all`](super::FetchRequest).
     #[must_use]
     pub fn with_sideband_all(mut self) -> Self {
-        self.sideband_all = true;
+        self.0.grammar.sideband_all = true;
         self
     }
 
@@ -124,24 +112,17 @@ impl FetchResponse {
         &mut self,
         input: &mut &'a [u8],
     ) -> Result<Option<FetchEvent<'a>>, ProtocolError> {
-        let result = match &self.section {
-            Ok(section) => self.read(*section, input),
-            Err(error) => return Err(error.clone()),
-        };
-        if let Err(error) = &result {
-            self.section = Err(error.clone());
-        }
-        result
+        self.0.push(input)
     }
 
     /// Whether the end of the answer has come.
     pub fn is_complete(&self) -> bool {
-        self.section == Ok(Section::Ended)
+        self.0.section() == Some(Section::Ended)
     }
 
     /// Whether the answer has a pack, so far.
     pub fn has_packfile(&self) -> bool {
-        self.has_packfile
+        self.0.grammar.has_packfile
     }
 
     /// Says that no input follows.
@@ -150,56 +131,55 @@ impl FetchResponse {
     /// When the answer is not whole. If the server was just saying why it gives up, the
     /// error is what came of that.
     pub fn finish(&self) -> Result<(), ProtocolError> {
-        match &self.section {
-            Err(error) => Err(error.clone()),
-            Ok(Section::Ended) if self.reader.is_between_packets() => Ok(()),
-            Ok(Section::Ended) => Err(ProtocolError::TrailingBytes { place: PLACE }),
-            Ok(_) => match self.reader.finish() {
-                Err(error @ pktline::PktError::Remote { .. }) => Err(error.into()),
-                _ => Err(ProtocolError::Truncated { place: PLACE }),
-            },
-        }
+        self.0.finish()
+    }
+}
+
+impl Grammar for Answer {
+    type Section = Section;
+
+    fn carriage(&self, section: Section) -> Option<Carriage> {
+        Some(match section {
+            Section::Packfile => Carriage::BandedStream,
+            _ if self.sideband_all => Carriage::BandedLines,
+            _ => Carriage::Lines,
+        })
     }
 
-    fn read<'a>(
+    fn is_ended(section: Section) -> bool {
+        section == Section::Ended
+    }
+
+    fn take<'a>(
         &mut self,
-        mut section: Section,
-        input: &mut &'a [u8],
-    ) -> Result<Option<FetchEvent<'a>>, ProtocolError> {
-        loop {
-            let carriage = match section {
-                Section::Packfile => Carriage::BandedStream,
-                _ if self.sideband_all => Carriage::BandedLines,
-                _ => Carriage::Lines,
-            };
-            let Some(token) = self.reader.next(input, carriage)? else { return Ok(None) };
-            section = match (section, token) {
-                (Section::Ended, Token::ResponseEnd) => Section::Ended,
-                (Section::Ended, _) => return Err(ProtocolError::TrailingBytes { place: PLACE }),
-                (_, Token::Data(bytes)) => return Ok(Some(FetchEvent::PackData(bytes))),
-                (_, Token::Progress(bytes)) => return Ok(Some(FetchEvent::Progress(bytes))),
-                (Section::Start, Token::Line) => Section::named(self.reader.line()),
-                (_, Token::Line) => match self.read_line(section)? {
-                    Some(event) => {
-                        self.lines += 1;
-                        check(Which::Refs, self.max_lines, self.lines)?;
-                        return Ok(Some(event));
-                    }
-                    None => section,
-                },
-                (_, Token::Flush) => Section::Ended,
-                // No section follows a pack.
-                (Section::Start | Section::Packfile, token @ Token::Delimiter)
-                | (_, token @ Token::ResponseEnd) => return Err(unexpected(token, PLACE)),
-                (_, Token::Delimiter) => Section::Start,
-            };
-            self.has_packfile |= section == Section::Packfile;
-            self.section = Ok(section);
-        }
+        section: Section,
+        token: Token<'a>,
+        line: &[u8],
+    ) -> Result<(Option<FetchEvent<'a>>, Section), ProtocolError> {
+        let next = match (section, token) {
+            (Section::Ended, Token::ResponseEnd) => Section::Ended,
+            (Section::Ended, _) => return Err(ProtocolError::TrailingBytes { place: PLACE }),
+            (_, Token::Data(bytes)) => return Ok((Some(FetchEvent::PackData(bytes)), section)),
+            (_, Token::Progress(bytes)) => return Ok((Some(FetchEvent::Progress(bytes)), section)),
+            (Section::Start, Token::Line) => Section::named(line),
+            (_, Token::Line) => return Ok((self.read_line(section, line)?, section)),
+            (_, Token::Flush) => Section::Ended,
+            // No section follows a pack.
+            (Section::Start | Section::Packfile, token @ Token::Delimiter)
+            | (_, token @ Token::ResponseEnd) => return Err(unexpected(token, PLACE)),
+            (_, Token::Delimiter) => Section::Start,
+        };
+        self.has_packfile |= next == Section::Packfile;
+        Ok((None, next))
     }
+}
 
-    fn read_line(&self, section: Section) -> Result<Option<FetchEvent<'static>>, ProtocolError> {
-        let line = self.reader.line();
+impl Answer {
+    fn read_line(
+        &self,
+        section: Section,
+        line: &[u8],
+    ) -> Result<Option<FetchEvent<'static>>, ProtocolError> {
         let bad = |place| ProtocolError::bad_line(place, line);
         let id = |hex, place| parse_id(hex, self.format, place, line);
         Ok(Some(match section {

@@ -15,6 +15,7 @@ mod filter;
 mod fixture;
 mod ls_refs;
 mod request;
+mod sections;
 pub mod v0;
 
 use bstr::{BStr, BString, ByteSlice as _};

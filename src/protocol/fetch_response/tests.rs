@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::limits::Which;
 use crate::pktline::PktError;
 use crate::protocol::fixture::packets;
 

@@ -6,12 +6,11 @@
 //! answer to a request that ends with `done`, keeps nothing, and bounds what is no pack.
 
 use super::Features;
-use crate::limits::{Limits, Which, check};
+use crate::limits::Limits;
 use crate::oid::ObjectFormat;
-use crate::pktline::{Carriage, PktError, Reader, Token};
+use crate::pktline::{Carriage, Token};
+use crate::protocol::sections::{Grammar, PLACE, Sections};
 use crate::protocol::{Deepen, FetchEvent, FetchRequest, ProtocolError, parse_id, unexpected};
-
-const PLACE: &str = "the answer to a fetch";
 
 /// Reads the answer as it arrives.
 ///
@@ -30,14 +29,13 @@ const PLACE: &str = "the answer to a fetch";
 /// # Ok::<(), gitsip::protocol::ProtocolError>(())
 /// ```
 #[derive(Debug)]
-pub struct FetchResponse {
-    section: Result<Section, ProtocolError>,
+pub struct FetchResponse(Sections<Answer>);
+
+/// What the sections of an answer depend on.
+#[derive(Debug)]
+struct Answer {
     format: ObjectFormat,
     is_banded: bool,
-    reader: Reader,
-    /// Lines that were handed out, each of which its receiver may keep.
-    lines: u64,
-    max_lines: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,28 +53,18 @@ impl FetchResponse {
     /// Expects the answer to `request` from a server with `features` whose repository is
     /// of `format`, under the default limits.
     pub fn new(format: ObjectFormat, request: &FetchRequest, features: &Features) -> Self {
-        let limits = Limits::default();
-        let section = match request.deepen {
+        let first = match request.deepen {
             Deepen::None => Section::Acknowledgments,
             Deepen::Depth(_) | Deepen::Bounded { .. } => Section::ShallowInfo,
         };
-        Self {
-            section: Ok(section),
-            format,
-            is_banded: features.is_banded(),
-            reader: Reader::new().with_max_other_bytes(limits.max_ref_bytes),
-            lines: 0,
-            max_lines: limits.max_refs,
-        }
+        Self(Sections::new(Answer { format, is_banded: features.is_banded() }, first))
     }
 
     /// The same under other limits: [`max_refs`](Limits::max_refs) lines, and
     /// [`max_ref_bytes`](Limits::max_ref_bytes) of anything that is not pack.
     #[must_use]
-    pub fn with_limits(mut self, limits: &Limits) -> Self {
-        self.reader = self.reader.with_max_other_bytes(limits.max_ref_bytes);
-        self.max_lines = limits.max_refs;
-        self
+    pub fn with_limits(self, limits: &Limits) -> Self {
+        Self(self.0.with_limits(limits))
     }
 
     /// The next event; `None` when all input was used. `input` is left at what follows
@@ -89,19 +77,12 @@ impl FetchResponse {
         &mut self,
         input: &mut &'a [u8],
     ) -> Result<Option<FetchEvent<'a>>, ProtocolError> {
-        let result = match &self.section {
-            Ok(section) => self.read(*section, input),
-            Err(error) => return Err(error.clone()),
-        };
-        if let Err(error) = &result {
-            self.section = Err(error.clone());
-        }
-        result
+        self.0.push(input)
     }
 
     /// Whether the answer has come to its pack.
     pub fn has_packfile(&self) -> bool {
-        matches!(self.section, Ok(Section::Ended | Section::Pack | Section::PlainPack))
+        matches!(self.0.section(), Some(Section::Ended | Section::Pack | Section::PlainPack))
     }
 
     /// Says that no input follows. Whether a pack that came without packets is whole, it
@@ -111,55 +92,53 @@ impl FetchResponse {
     /// When the answer is not whole. If the server was just saying why it gives up, the
     /// error is what came of that.
     pub fn finish(&self) -> Result<(), ProtocolError> {
-        match &self.section {
-            Err(error) => Err(error.clone()),
-            Ok(Section::PlainPack) => Ok(()),
-            Ok(Section::Ended) if self.reader.is_between_packets() => Ok(()),
-            Ok(Section::Ended) => Err(ProtocolError::TrailingBytes { place: PLACE }),
-            Ok(_) => match self.reader.finish() {
-                Err(error @ PktError::Remote { .. }) => Err(error.into()),
-                _ => Err(ProtocolError::Truncated { place: PLACE }),
-            },
+        self.0.finish()
+    }
+}
+
+impl Grammar for Answer {
+    type Section = Section;
+
+    fn carriage(&self, section: Section) -> Option<Carriage> {
+        match section {
+            Section::Pack => Some(Carriage::BandedStream),
+            Section::PlainPack => None,
+            _ => Some(Carriage::Lines),
         }
     }
 
-    fn read<'a>(
+    fn is_ended(section: Section) -> bool {
+        section == Section::Ended
+    }
+
+    fn take<'a>(
         &mut self,
-        mut section: Section,
-        input: &mut &'a [u8],
-    ) -> Result<Option<FetchEvent<'a>>, ProtocolError> {
-        loop {
-            if section == Section::PlainPack {
-                let bytes = std::mem::take(input);
-                return Ok((!bytes.is_empty()).then_some(FetchEvent::PackData(bytes)));
+        section: Section,
+        token: Token<'a>,
+        line: &[u8],
+    ) -> Result<(Option<FetchEvent<'a>>, Section), ProtocolError> {
+        match (section, token) {
+            (Section::Ended, _) => Err(ProtocolError::TrailingBytes { place: PLACE }),
+            (_, Token::Data(bytes)) => Ok((Some(FetchEvent::PackData(bytes)), section)),
+            (_, Token::Progress(bytes)) => Ok((Some(FetchEvent::Progress(bytes)), section)),
+            (_, Token::Line) => {
+                let (event, next) = self.read_line(section, line)?;
+                Ok((Some(event), next))
             }
-            let carriage = match section {
-                Section::Pack => Carriage::BandedStream,
-                _ => Carriage::Lines,
-            };
-            let Some(token) = self.reader.next(input, carriage)? else { return Ok(None) };
-            section = match (section, token) {
-                (Section::Ended, _) => return Err(ProtocolError::TrailingBytes { place: PLACE }),
-                (_, Token::Data(bytes)) => return Ok(Some(FetchEvent::PackData(bytes))),
-                (_, Token::Progress(bytes)) => return Ok(Some(FetchEvent::Progress(bytes))),
-                (_, Token::Line) => {
-                    let (event, next) = self.read_line(section)?;
-                    self.section = Ok(next);
-                    self.lines += 1;
-                    check(Which::Refs, self.max_lines, self.lines)?;
-                    return Ok(Some(event));
-                }
-                (Section::ShallowInfo, Token::Flush) => Section::Acknowledgments,
-                (Section::Pack, Token::Flush) => Section::Ended,
-                (_, token) => return Err(unexpected(token, PLACE)),
-            };
-            self.section = Ok(section);
+            (Section::ShallowInfo, Token::Flush) => Ok((None, Section::Acknowledgments)),
+            (Section::Pack, Token::Flush) => Ok((None, Section::Ended)),
+            (_, token) => Err(unexpected(token, PLACE)),
         }
     }
+}
 
+impl Answer {
     /// What a line says, and where the next one stands.
-    fn read_line(&self, section: Section) -> Result<(FetchEvent<'static>, Section), ProtocolError> {
-        let line = self.reader.line();
+    fn read_line(
+        &self,
+        section: Section,
+        line: &[u8],
+    ) -> Result<(FetchEvent<'static>, Section), ProtocolError> {
         if section == Section::ShallowInfo {
             let place = "shallow lines";
             let id = |hex| parse_id(hex, self.format, place, line);
