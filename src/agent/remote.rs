@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::client::address::RepoUrl;
-use crate::client::conversation::{Cancel, Context, Conversation, Fetched, Outcome};
+use crate::client::conversation::{Cancel, Context, Conversation, Fetched, Outcome, Target};
 use crate::client::credentials::{Auth, AuthSource, Credentials};
 use crate::client::ladder::{Fallback, Ladder};
 use crate::client::old_host::OldHost;
@@ -209,23 +209,20 @@ impl<T: Transport> Shared<T> {
         let context = self.context();
         // Dropping this future also stops the thread that resolves the pack.
         let _stop = CancelOnDrop(&context.cancel);
-        let format = self.capabilities.object_format;
-        let (limits, budget, store) = (&self.limits, &self.budget, &self.store);
+        let target = Target { limits: &self.limits, budget: &self.budget, store: &self.store };
         let old = match &self.state().old {
             Some(old) => Some((old.encode(request)?, *old.features())),
             None => None,
         };
         let outcome = match old {
             Some((body, features)) => {
-                let request = (request, &features);
-                let conversation =
-                    Conversation::fetch_v0(request, format, limits, budget, store, &context);
+                let conversation = Conversation::fetch_v0(request, &features, target, &context);
                 self.line().fetch_v0(body, conversation, &context).await?
             }
             None => {
                 let mut body = Vec::new();
-                request.encode(requests::AGENT, format, &mut body)?;
-                let conversation = Conversation::fetch(format, limits, budget, store, &context);
+                request.encode(requests::AGENT, self.store.format(), &mut body)?;
+                let conversation = Conversation::fetch(target, &context);
                 self.line().command(body, conversation, &context).await?
             }
         };

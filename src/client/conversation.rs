@@ -19,7 +19,7 @@ use crate::protocol::{
     Advertised, Advertisement, FetchEvent, FetchRequest, FetchResponse, LsRefsResponse,
     ProtocolError, v0,
 };
-use crate::store::{Committed, MemoryStaging, MemoryStore, Ref, Staging};
+use crate::store::{Committed, MemoryStaging, MemoryStore, Objects as _, Ref, Staging};
 
 /// Bytes of an error page that are kept to quote from.
 const MAX_QUOTED_BYTES: usize = 4 << 10;
@@ -40,6 +40,17 @@ enum State {
     Text(Vec<u8>),
     Over(Outcome),
     Failed,
+}
+
+/// Where a fetch brings what comes, and what bounds it on the way.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// Caps on each item.
+    pub limits: &'a Limits,
+    /// What all of it is paid from.
+    pub budget: &'a Budget,
+    /// Where it becomes visible; its hash is that of the repository.
+    pub store: &'a MemoryStore,
 }
 
 /// What a response came to.
@@ -101,42 +112,28 @@ impl Conversation {
         Self::new(State::Refs(LsRefsResponse::new(format, limits, budget)), context)
     }
 
-    /// Reads the answer to `fetch` into `store`.
-    pub fn fetch(
-        format: ObjectFormat,
-        limits: &Limits,
-        budget: &Budget,
-        store: &MemoryStore,
-        context: &Context,
-    ) -> Self {
-        let response = Answer::V2(FetchResponse::new(format).with_limits(limits));
-        Self::fetch_in(response, format, limits, budget, store, context)
+    /// Reads the answer to `fetch` into `target`.
+    pub fn fetch(target: Target<'_>, context: &Context) -> Self {
+        let response = FetchResponse::new(target.store.format()).with_limits(target.limits);
+        Self::fetch_in(Answer::V2(response), target, context)
     }
 
-    /// Reads the answer of a host of protocol v0 with `features` to `request` into `store`.
+    /// Reads the answer of a host of protocol v0 with `features` to `request` into `target`.
     pub fn fetch_v0(
-        (request, features): (&FetchRequest, &v0::Features),
-        format: ObjectFormat,
-        limits: &Limits,
-        budget: &Budget,
-        store: &MemoryStore,
+        request: &FetchRequest,
+        features: &v0::Features,
+        target: Target<'_>,
         context: &Context,
     ) -> Self {
-        let response = v0::FetchResponse::new(format, request, features).with_limits(limits);
-        Self::fetch_in(Answer::V0(response), format, limits, budget, store, context)
+        let response = v0::FetchResponse::new(target.store.format(), request, features);
+        Self::fetch_in(Answer::V0(response.with_limits(target.limits)), target, context)
     }
 
-    fn fetch_in(
-        response: Answer,
-        format: ObjectFormat,
-        limits: &Limits,
-        budget: &Budget,
-        store: &MemoryStore,
-        context: &Context,
-    ) -> Self {
+    fn fetch_in(response: Answer, target: Target<'_>, context: &Context) -> Self {
+        let Target { limits, budget, store } = target;
         let state = FetchState {
             response,
-            ingest: Ingest::new(format, limits, budget, store.stage()),
+            ingest: Ingest::new(store.format(), limits, budget, store.stage()),
             shallow: Vec::new(),
             unshallow: Vec::new(),
             wanted_refs: Vec::new(),
