@@ -16,6 +16,7 @@ mod support;
 
 use gitsip::client::credentials::Auth;
 use support::git::{File, Sandbox};
+use support::runtime::run;
 
 /// Of no form that anything else has.
 const SECRET: &str = "s3cret-t0ken";
@@ -38,13 +39,4 @@ fn sandbox_with_repo() -> Sandbox {
 
 fn has_secret(text: &str) -> bool {
     text.contains(SECRET) || text.contains(SECRET_IN_BASE64)
-}
-
-fn run<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap()
-        .block_on(future)
 }

@@ -14,6 +14,7 @@ use gitsip::transport::{HttpOptions, HttpTransport};
 use gitsip::{Error, ErrorKind, Limits};
 use support::git::{File, Sandbox};
 use support::http_server::{Behaviour, CannedResponse, HttpServer, Recorded};
+use support::runtime::run;
 
 type RemoteRepo = Repo<Remote<HttpTransport>>;
 
@@ -86,15 +87,6 @@ impl Host {
         assert_eq!(error.kind(), kind, "{error}");
         assert!(error.to_string().contains(words), "{error}");
     }
-}
-
-fn run<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap()
-        .block_on(future)
 }
 
 async fn open(server: &HttpServer) -> Result<RemoteRepo, Error> {

@@ -10,6 +10,7 @@ use gitsip::{Budget, Error, ErrorKind, Limits};
 
 use super::recording::{Recording, TEXT};
 use super::support::http_server::{Behaviour, HttpServer};
+use super::support::runtime::run;
 
 /// Short, so that many fit into a test; a loaded machine may need as long for an honest
 /// answer, which is then a stall as well.
@@ -28,9 +29,7 @@ fn a_conversation_that_goes_silent_at_any_byte_is_an_error_and_no_hang() {
         .flat_map(|(request, answer)| (0..answer.len()).step_by(STEP).map(move |at| (request, at)))
         .collect();
     let recording = Arc::new(recording);
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    runtime.block_on(async {
+    run(async {
         for together in cases.chunks(16) {
             let tasks: Vec<_> = together
                 .iter()

@@ -9,6 +9,7 @@ use gitsip::{Error, Limits};
 
 use super::support::git::{self, Sandbox};
 use super::support::http_server::{HttpServer, Recorded};
+pub(crate) use super::support::runtime::run;
 
 pub(crate) type RemoteRepo = Repo<Remote<HttpTransport>>;
 pub(crate) type RemoteSnapshot = Snapshot<Remote<HttpTransport>>;
@@ -38,15 +39,6 @@ pub(crate) fn limits(change: impl FnOnce(&mut Limits)) -> RemoteOptions {
     let mut limits = Limits::default();
     change(&mut limits);
     RemoteOptions { limits, ..RemoteOptions::default() }
-}
-
-pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap()
-        .block_on(future)
 }
 
 pub(crate) async fn read<S: Source>(snapshot: &Snapshot<S>, path: &str) -> Result<String, Error> {

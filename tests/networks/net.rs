@@ -13,6 +13,7 @@ use gitsip::transport::{HttpBody, HttpOptions, HttpTransport, Resolver};
 use gitsip::{Error, Limits};
 
 use super::support::git::{File, Sandbox};
+pub(crate) use super::support::runtime::run;
 
 #[derive(Clone)]
 pub(crate) struct Net {
@@ -80,15 +81,6 @@ impl Transport for Net {
     fn now(&self) -> Duration {
         self.waits.lock().unwrap().iter().sum()
     }
-}
-
-pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap()
-        .block_on(future)
 }
 
 pub(crate) fn sandbox() -> Sandbox {

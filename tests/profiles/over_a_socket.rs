@@ -10,15 +10,7 @@ use super::hosts::{check, options};
 use super::operations::{Operation, origin};
 use super::support::git::{Git, Sandbox};
 use super::support::http_server::{Behaviour, HttpServer, Profile, Recorded, Redirect};
-
-fn run<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap()
-        .block_on(future)
-}
+use super::support::runtime::run;
 
 async fn read(url: &str, stall_timeout: Duration) -> Result<Vec<String>, gitsip::Error> {
     let options = HttpOptions { stall_timeout, ..HttpOptions::default() };

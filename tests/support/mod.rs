@@ -11,3 +11,5 @@ pub mod corpus;
 pub mod git;
 pub mod http_server;
 pub mod loaded;
+#[cfg(feature = "http-client")]
+pub mod runtime;
