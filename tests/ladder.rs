@@ -142,32 +142,120 @@ fn a_host_without_objects_by_id_sends_whole_snapshots_once() {
     }
 }
 
+/// What is told of a host of this version that has `fallback`.
+fn told_of(version: u8, fallback: Fallback) -> Vec<String> {
+    let old = (version < 2).then_some(Fallback::OldVersion(version));
+    old.into_iter().chain([fallback]).map(|fallback| fallback.to_string()).collect()
+}
+
+/// The ways to refuse what is asked for that say nothing of ids.
+fn refusals() -> [CannedResponse; 5] {
+    [
+        CannedResponse::new(400, "text/plain", "TF401041: not as expected"),
+        CannedResponse::new(403, "text/plain", "no"),
+        CannedResponse::new(500, "text/html", "<h1>oops"),
+        CannedResponse::new(200, RESULT, ""),
+        CannedResponse::new(200, RESULT, "0000"),
+    ]
+}
+
+/// A host of this version that answers so what `when` is for.
+fn answering(
+    version: u8,
+    answer: &CannedResponse,
+    when: impl Fn(&str) -> bool + Send + Sync + 'static,
+) -> Behaviour {
+    let answer = answer.clone();
+    Behaviour::default()
+        .speaking(version)
+        .answering_first(move |request| when(&request.body_text()).then(|| answer.clone()))
+}
+
+#[test]
+fn hosts_that_refuse_ids_by_a_status_or_with_nothing_send_whole_snapshots_once() {
+    let sandbox = Sandbox::new();
+    let origin = project(&sandbox);
+    for version in [0, 2] {
+        // In version 0 an end without a pack is no answer at all, but one that was cut.
+        for answer in refusals().iter().take(if version == 0 { 4 } else { 5 }) {
+            let ids = blob_ids(&origin);
+            let refuses = move |body: &str| ids.iter().any(|id| body.contains(id));
+            let server =
+                HttpServer::start_with(sandbox.repos(), answering(version, answer, refuses));
+            let (fetches, told, after) = run(ask(&server));
+            let what = format!("version {version}, {}", answer.status);
+            assert_eq!((fetches, told), (3, vec![Fallback::RefusesIds]), "{what}");
+            assert_eq!(after, told_of(version, Fallback::RefusesIds), "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_host_that_answers_everything_so_is_an_error_after_one_more_question() {
+    let sandbox = Sandbox::new();
+    project(&sandbox);
+    for version in [0, 2] {
+        for (answer, words) in refusals().iter().zip([
+            "answered 400 ('TF401041: not as expected')",
+            "answered 403 ('no')",
+            "answered 500",
+            "the answer is empty",
+        ]) {
+            let server =
+                HttpServer::start_with(sandbox.repos(), Behaviour::default().speaking(version));
+            run(async {
+                let (repo, _) = open(&server).await;
+                let snapshot = repo.snapshot("HEAD").await.unwrap();
+                snapshot.ls("").await.unwrap();
+                server.forget_requests();
+                server.set_behaviour(answering(version, answer, |body| body.contains("want ")));
+                let error = read(&snapshot, "a").await.unwrap_err();
+                assert!(error.to_string().contains(words), "version {version}: {error}");
+                assert_eq!(server.requests().len(), 2, "version {version}: {error}");
+                let learnt = repo.stats().fallbacks;
+                assert!(!learnt.contains(&Fallback::RefusesIds.to_string()), "{learnt:?}");
+                // It was no more than trouble: ids are asked for again, and come.
+                server.set_behaviour(Behaviour::default().speaking(version));
+                server.forget_requests();
+                assert_eq!(read(&snapshot, "a").await.unwrap(), "a\n");
+                assert_eq!(server.requests().len(), 1, "version {version}");
+            });
+        }
+    }
+}
+
 #[test]
 fn wants_that_are_silently_dropped_are_noticed_and_come_another_way() {
     let sandbox = Sandbox::new();
     let origin = project(&sandbox);
     let [a, _] = blob_ids(&origin);
-    let empty = {
-        let mut pack = b"PACK\0\0\0\x02\0\0\0\0".to_vec();
-        pack.extend_from_slice(&[
-            0x02, 0x9d, 0x08, 0x82, 0x3b, 0xd8, 0xa8, 0xea, 0xb5, 0x10, 0xad, 0x6a, 0xc7, 0x5c,
-            0x82, 0x3c, 0xfd, 0x3e, 0xd3, 0x1e,
-        ]);
-        let mut body = b"000dpackfile\n".to_vec();
-        body.extend_from_slice(format!("{:04x}\x01", pack.len() + 5).as_bytes());
-        body.extend_from_slice(&pack);
-        body.extend_from_slice(b"0000");
-        body
-    };
-    let hook = move |request: &Recorded| {
-        let drops = request.body_text().contains(&a);
-        drops.then(|| CannedResponse::new(200, RESULT, empty.clone()))
-    };
-    let behaviour = Behaviour { hook: Some(Box::new(hook)), ..Behaviour::default() };
-    let server = HttpServer::start_with(sandbox.repos(), behaviour);
-    let (fetches, told, after) = run(ask(&server));
-    assert_eq!((fetches, told), (3, vec![Fallback::LeavesOutIds]));
-    assert_eq!(after, [Fallback::LeavesOutIds.to_string()]);
+    for version in [0, 2] {
+        let behaviour = Behaviour::default().speaking(version).dropping([a.clone()]);
+        let server = HttpServer::start_with(sandbox.repos(), behaviour);
+        let (fetches, told, after) = run(ask(&server));
+        assert_eq!((fetches, told), (3, vec![Fallback::LeavesOutIds]), "version {version}");
+        assert_eq!(after, told_of(version, Fallback::LeavesOutIds), "version {version}");
+    }
+}
+
+#[test]
+fn one_want_dropped_among_others_is_noticed_too() {
+    let sandbox = Sandbox::new();
+    let origin = project(&sandbox);
+    for version in [0, 2] {
+        for id in blob_ids(&origin) {
+            let behaviour = Behaviour::default().speaking(version).dropping([id]);
+            let server = HttpServer::start_with(sandbox.repos(), behaviour);
+            run(async {
+                let (repo, told) = open(&server).await;
+                let snapshot = repo.snapshot("HEAD").await.unwrap();
+                let read = snapshot.read_many(&["a", "d/b"], Default::default()).await.unwrap();
+                assert!(read.iter().all(Result::is_ok), "version {version}: {read:?}");
+                assert_eq!(*told.lock().unwrap(), [Fallback::LeavesOutIds]);
+                assert_eq!(repo.stats().fallbacks, told_of(version, Fallback::LeavesOutIds));
+            });
+        }
+    }
 }
 
 #[test]

@@ -108,8 +108,9 @@ impl<T: Transport> Shared<T> {
             }
             let request = self.state().ladder.whole(commit);
             if let Err(error) = self.fetch(&request).await {
-                // What the host said first is what is wrong, if it has lost the commit.
-                return Err(refusal.filter(|_| error.code() == "not_our_ref").unwrap_or(error));
+                // What the host says to everything is no matter of ids: then what it said
+                // first is what is wrong.
+                return Err(refusal.filter(|first| first.code() == error.code()).unwrap_or(error));
             }
             self.state().whole.push(commit);
             absent = self.absent(missing)?;

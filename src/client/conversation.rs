@@ -190,6 +190,9 @@ impl Conversation {
     pub fn finish(&mut self) -> Result<(), Error> {
         let state = std::mem::replace(&mut self.state, State::Failed);
         let outcome = match state {
+            State::Advertisement(_) | State::Fetch(_) | State::Refs(_) if self.bytes == 0 => {
+                return Err(empty());
+            }
             State::Advertisement(advertisement) => {
                 let (advertised, held) = advertisement.finish_reserved()?;
                 Outcome::Advertised(Box::new(advertised), held)
@@ -296,7 +299,8 @@ impl FetchState {
     fn finish(self, interrupt: &dyn Interrupt) -> Result<Fetched, Error> {
         self.response.finish()?;
         if !self.response.has_packfile() {
-            return Err(Error::new(ErrorKind::Malformed, "the host answered without a pack"));
+            let why = "the host answered without a pack: it may not send what was asked for";
+            return Err(Error::new(ErrorKind::Malformed, why).with_code("empty_answer"));
         }
         let (staging, stats) = self.ingest.finish(interrupt)?;
         Ok(Fetched {
@@ -320,6 +324,11 @@ impl FetchState {
 
 fn enough_to_quote() -> Error {
     Error::new(ErrorKind::Transport, "the error page is longer than what is quoted of it")
+}
+
+fn empty() -> Error {
+    let why = "the answer is empty: try again; if it stays so, tell whoever runs the host";
+    Error::new(ErrorKind::Transport, why).with_code("empty_answer")
 }
 
 fn after_the_end() -> Error {

@@ -5,6 +5,13 @@
 //! trees without files and files by id; whole snapshots; whole history. A rung is left for
 //! good, so there are few steps in the life of a repository and none goes back up. What
 //! was learnt is a [`Fallback`], kept once each and told in words. Nothing here sends.
+//!
+//! A host that was seen to ignore a filter is sent filters all the same. One line of a
+//! request is all that this costs, and to leave it out would make nothing better: many
+//! machines may answer to one name, and the next one may honour it; the finding is about
+//! commits, while a tree by id brings all that is below it where no filter holds that up;
+//! and a commit that joins others comes in a thin pack, whose deltas may rest on files that
+//! are not held unless files are left out.
 
 use std::fmt;
 
@@ -206,7 +213,7 @@ impl Ladder {
             lower.deepen = Deepen::None;
             return Some(Next::Ask(Box::new(lower)));
         }
-        let may_be_ids = is_by_id && self.by_id.is_none() && error.code() == "not_our_ref";
+        let may_be_ids = is_by_id && self.by_id.is_none() && may_refuse_ids(error);
         may_be_ids.then_some(Next::Whole)
     }
 
@@ -265,8 +272,19 @@ pub fn is_inner(kind: Option<Kind>) -> bool {
     matches!(kind, Some(Kind::Blob | Kind::Tree))
 }
 
+/// Whether a host may mean by `error` that it sends no objects by id. Not every host says
+/// so: some answer with a status, and some with nothing, to what they do not expect. They
+/// have answered other requests by then, so it is this one that they refuse.
+fn may_refuse_ids(error: &Error) -> bool {
+    let codes = ["bad_request", "empty_answer", "forbidden", "host_failed", "not_our_ref"];
+    codes.contains(&error.code())
+}
+
 /// Whether a host's words refuse to cut history.
 fn is_depth_refusal(words: &str) -> bool {
     ["shallow", "deepen", "depth"].iter().any(|word| words.contains(word))
         && ["not supported", "unsupported", "not allowed"].iter().any(|no| words.contains(no))
 }
+
+#[cfg(test)]
+mod tests;

@@ -85,9 +85,12 @@ pub fn status_error(
         _ => String::new(),
     };
     let code = match (status, with_credentials) {
+        (400, _) => "bad_request",
         (401, false) => "credentials_wanted",
         (401, true) => "credentials_refused",
+        (403, _) => "forbidden",
         (404, _) => "no_repository",
+        (500, _) => "host_failed",
         _ => kind.code(),
     };
     Error::new(kind, format!("{repo} answered {status}{quoted}: {what}{wait}")).with_code(code)

@@ -73,7 +73,7 @@ fn a_host_that_refuses_twice_is_not_asked_a_third_time() {
 fn a_403_or_404_asks_nobody_for_another_credential() {
     let sandbox = sandbox_with_repo();
     let server = HttpServer::start(sandbox.repos());
-    for (status, code) in [(403, "auth"), (404, "no_repository")] {
+    for (status, code) in [(403, "forbidden"), (404, "no_repository")] {
         let hook = move |_: &_| Some(CannedResponse::new(status, "text/plain", "no\n"));
         server.set_behaviour(Behaviour { hook: Some(Box::new(hook)), ..Behaviour::default() });
         let (source, asked) = source_of([None, Some(SECRET)]);

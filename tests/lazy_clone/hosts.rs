@@ -274,7 +274,7 @@ fn what_is_no_git_host_is_called_what_it_is() {
             ("text/html", "<!doctype html><title>x</title>", ErrorKind::NotFound, "web page"),
             ("text/plain", dumb.as_str(), ErrorKind::Unsupported, "dumb"),
             ("application/json", "{\"error\": \"x\"}", ErrorKind::Malformed, "not git's protocol"),
-            ("text/plain", "", ErrorKind::Transport, "ended"),
+            ("text/plain", "", ErrorKind::Transport, "is empty"),
         ] {
             server.set_behaviour(canned(200, content_type, body));
             let error = open(&server.url("r.git")).await.unwrap_err();

@@ -260,8 +260,14 @@ fn more_than_was_asked_for_is_accepted_and_less_is_named() {
     let extra = [host.id("v1"), host.id("main~1:README")];
     host.check("extra objects", faithful().adding(extra), Right);
 
+    for version in [0, 2] {
+        less_is_named(&host, version);
+    }
+}
+
+fn less_is_named(host: &Host, version: u8) {
     let blob = host.id("main:src/lib.rs");
-    let server = host.start(faithful().dropping([blob.clone()]));
+    let server = host.start(faithful().speaking(version).dropping([blob.clone()]));
     run(async {
         let options = RemoteOptions::default();
         let remote = Remote::open(server.clone(), &server.url("r.git"), options).await.unwrap();

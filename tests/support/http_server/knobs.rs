@@ -192,19 +192,19 @@ impl Behaviour {
     /// Says nothing of these objects and does not send them when they are wanted.
     #[must_use]
     pub fn dropping(self, ids: impl IntoIterator<Item = String>) -> Self {
-        let wants: Vec<_> = ids.into_iter().map(|id| format!("want {id}")).collect();
-        let asked = wants.clone();
-        let is_dropped = move |line: &str| wants.iter().any(|want| line == want.as_str());
-        self.asking(move |_, body| without_lines(&body, &is_dropped)).rewriting(
+        let dropped: Vec<_> = ids.into_iter().collect();
+        let also = dropped.clone();
+        self.asking(move |_, body| without_wants(&body, &dropped)).rewriting(
             move |request, body| {
                 let (packets, _) = split(&request.body);
-                let mut wanted = packets.iter().filter(|p| p.text().starts_with("want "));
-                let is_left = |packet: &Packet| !asked.iter().any(|want| packet.text() == want);
+                let mut wanted = packets.iter().filter_map(wanted);
+                let is_left = |(id, _): (&str, &str)| !also.iter().any(|other| other == id);
                 // git takes a fetch without wants for one that is over.
                 if request.method == "GET" || wanted.clone().count() == 0 || wanted.any(is_left) {
                     return body;
                 }
-                let mut packets = vec![Packet::line("packfile")];
+                let is_v2 = packets.iter().any(|packet| packet.text().starts_with("command="));
+                let mut packets = vec![Packet::line(if is_v2 { "packfile" } else { "NAK" })];
                 packets.extend(in_band_1(EMPTY_PACK));
                 packets.push(FLUSH);
                 join(&packets)
@@ -317,6 +317,27 @@ fn in_band_1(pack: &[u8]) -> Vec<Packet> {
 fn without_lines(body: &[u8], is_out: impl Fn(&str) -> bool) -> Vec<u8> {
     let (mut packets, rest) = split(body);
     packets.retain(|packet| !is_out(packet.text()));
+    [join(&packets), rest.to_vec()].concat()
+}
+
+/// The id that a packet wants, and what version 0 says beside the first of them.
+fn wanted(packet: &Packet) -> Option<(&str, &str)> {
+    let text = packet.text().strip_prefix("want ")?;
+    Some(text.split_at(text.find(' ').unwrap_or(text.len())))
+}
+
+/// A request without the wants of `dropped`; what is said beside the first want is said
+/// beside the first that is left.
+fn without_wants(body: &[u8], dropped: &[String]) -> Vec<u8> {
+    let (mut packets, rest) = split(body);
+    let beside = packets.iter().find_map(wanted).map(|(_, beside)| beside.to_owned());
+    packets.retain(|packet| {
+        wanted(packet).is_none_or(|(id, _)| !dropped.iter().any(|other| other == id))
+    });
+    if let Some(first) = packets.iter_mut().find(|packet| wanted(packet).is_some()) {
+        let id = wanted(first).map(|(id, _)| id.to_owned()).unwrap_or_default();
+        *first = Packet::line(&format!("want {id}{}", beside.unwrap_or_default()));
+    }
     [join(&packets), rest.to_vec()].concat()
 }
 
