@@ -8,6 +8,7 @@ use gitsip::agent::{ReadAnswer, Remote, RemoteOptions, Repo};
 use gitsip::transport::{HttpOptions, HttpTransport};
 use gitsip::{Budget, Error, ErrorKind, Limits};
 
+use super::VERSIONS;
 use super::recording::{Recording, TEXT};
 use super::support::http_server::{Behaviour, HttpServer};
 use super::support::runtime::run;
@@ -21,7 +22,12 @@ const STEP: usize = 7;
 
 #[test]
 fn a_conversation_that_goes_silent_at_any_byte_is_an_error_and_no_hang() {
-    let recording = Recording::new(2);
+    for version in VERSIONS {
+        goes_silent(Recording::new(version));
+    }
+}
+
+fn goes_silent(recording: Recording) {
     let cases: Vec<_> = recording
         .answers
         .iter()
