@@ -8,13 +8,14 @@
 mod support;
 
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use bstr::ByteSlice as _;
-use support::git::{File, Git, Repo, Sandbox, isolate};
-use support::http_server::{Auth, Behaviour, CannedResponse, HttpServer};
+use support::git::{Git, isolate};
+use support::http_server::{Auth, Behaviour, CannedResponse};
+use support::world::{MAIN, MODULE, README, World, one_line, text};
 
 #[test]
 fn every_example_of_the_help_runs() {
@@ -472,94 +473,3 @@ fn help_and_version_are_answers() {
         assert_eq!(world.gitsip(words).status.code(), Some(2));
     }
 }
-
-/// A repository in every form a user may have it in.
-struct World {
-    sandbox: Sandbox,
-    server: HttpServer,
-    bare: Repo,
-    url: String,
-    work_tree: PathBuf,
-}
-
-impl World {
-    fn new() -> Self {
-        let sandbox = Sandbox::new();
-        let bare = sandbox.bare("a.git");
-        bare.commit("main", &[File::new("README.md", "old\n")]);
-        bare.commit(
-            "main",
-            &[
-                File::new("README.md", README),
-                File::new("builtin/grep.c", "/* TODO: hello */\n"),
-                File::new("src/main.rs", MAIN),
-                File::new("src/deep/lib.rs", "// todo: hello a[0]\n"),
-                File::symlink("link", "src/main.rs"),
-                File::submodule("module", MODULE),
-                File::new("odd/binary", b"a\0b\xff\r\n"),
-                File::new("odd/empty", ""),
-                File::new("odd/a b", "odd text\n"),
-                File::new(b"odd/caf\xe9", "odd text\n"),
-                File::new("odd/new\nline", "odd text\n"),
-                File::new("odd/q\"uo\\te", "odd text\n"),
-            ],
-        );
-        let work_tree = sandbox.path().join("work");
-        sandbox.git().run([
-            Path::new("clone"),
-            Path::new("--quiet"),
-            bare.path(),
-            work_tree.as_path(),
-        ]);
-        let server = HttpServer::start(sandbox.repos());
-        let url = server.url("a.git");
-        Self { sandbox, server, bare, url, work_tree }
-    }
-
-    /// A repository with one file of a million lines.
-    fn big_repo(&self) -> Repo {
-        let big = self.sandbox.bare("big.git");
-        big.commit("main", &[File::new("many", "hello there\n".repeat(1_000_000))]);
-        big
-    }
-
-    fn command<S: AsRef<std::ffi::OsStr>>(&self, words: impl IntoIterator<Item = S>) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_gitsip"));
-        isolate(&mut command, self.sandbox.path());
-        command.args(words).current_dir(self.sandbox.path()).stdin(Stdio::null());
-        command
-    }
-
-    fn gitsip<S: AsRef<std::ffi::OsStr>>(&self, words: impl IntoIterator<Item = S>) -> Output {
-        self.command(words).output().unwrap()
-    }
-
-    fn status<S: AsRef<std::ffi::OsStr>>(&self, words: impl IntoIterator<Item = S>) -> i32 {
-        self.gitsip(words).status.code().unwrap()
-    }
-
-    /// What a command printed that succeeded and said nothing else.
-    #[track_caller]
-    fn out<S: AsRef<std::ffi::OsStr>>(&self, words: impl IntoIterator<Item = S>) -> String {
-        let output = self.gitsip(words);
-        assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""), "{output:?}");
-        String::from_utf8(output.stdout).unwrap()
-    }
-}
-
-/// The only line on standard error.
-#[track_caller]
-fn one_line(output: &Output) -> &str {
-    let said = text(&output.stderr);
-    assert_eq!(said.lines().count(), 1, "{said:?}");
-    said.trim_end()
-}
-
-#[track_caller]
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap()
-}
-
-const README: &str = "# hello\nsecond\nthird\nlast";
-const MAIN: &str = "fn main() {\n    println!(\"hello\");\n}\n";
-const MODULE: &str = "0123456789012345678901234567890123456789";

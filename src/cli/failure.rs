@@ -94,14 +94,12 @@ fn one_line(rendered: &str) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use clap::Parser as _;
-
-    use super::super::args::Cli;
+    use super::super::args::command;
     use super::*;
 
     fn refusal(words: &[&str]) -> String {
         let words = ["gitsip"].iter().chain(words);
-        one_line(&Cli::try_parse_from(words).unwrap_err().render().to_string())
+        one_line(&command().try_get_matches_from(words).unwrap_err().render().to_string())
     }
 
     #[test]

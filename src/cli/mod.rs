@@ -5,6 +5,7 @@
 //! output, one-line errors and exit codes. Nothing here is meant for a library's users.
 
 mod args;
+mod color;
 mod commands;
 mod credentials;
 mod failure;
@@ -15,18 +16,40 @@ mod place;
 mod quote;
 mod repo_arg;
 mod run;
+mod types;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::FromArgMatches as _;
+
+use self::args::{Cli, Command};
+use self::output::Output;
+use crate::error::Error;
 
 /// Runs the command that the process's arguments name.
 pub fn main() -> ExitCode {
-    match args::Cli::try_parse() {
-        Ok(cli) => match run::run(cli.command) {
+    match parse() {
+        Ok(cli) => match answer(cli.command) {
             Ok(status) => ExitCode::from(status),
             Err(error) => ExitCode::from(failure::report(&error)),
         },
         Err(error) => failure::of_arguments(&error),
     }
+}
+
+fn parse() -> Result<Cli, clap::Error> {
+    Cli::from_arg_matches(&args::command().try_get_matches()?)
+}
+
+/// What can be said without a repository is said at once.
+fn answer(command: Command) -> Result<u8, Error> {
+    match command {
+        Command::Grep(grep) if grep.type_list => print(&types::list()),
+        command => run::run(command),
+    }
+}
+
+fn print(text: &[u8]) -> Result<u8, Error> {
+    Output::stdout().lock().write_through(text)?;
+    Ok(failure::FOUND)
 }

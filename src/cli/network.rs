@@ -18,7 +18,7 @@ pub(super) struct Network {
     /// Certificates (PEM) to trust beside the system's
     #[arg(long, value_name = "FILE")]
     cacert: Option<PathBuf>,
-    /// Host in a private network to follow redirects to; may be repeated
+    /// Host in a private network that redirects may lead to
     #[arg(long = "allow-host", value_name = "HOST")]
     allow_hosts: Vec<String>,
 }

@@ -5,6 +5,7 @@
 //! waits, fetches, or knows a repository's address. Small reads start again from the
 //! root after a fetch; cursors keep ids and offsets and go on where they were.
 
+pub mod excerpt;
 #[cfg(test)]
 mod fixture;
 mod gitmodules;

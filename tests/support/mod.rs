@@ -13,3 +13,5 @@ pub mod http_server;
 pub mod loaded;
 #[cfg(feature = "http-client")]
 pub mod runtime;
+#[cfg(feature = "cli")]
+pub mod world;

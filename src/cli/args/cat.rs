@@ -25,8 +25,7 @@ pub(in crate::cli) struct Cat {
 }
 
 const CAT_HELP: &str = "\
-A local path is read at its HEAD commit, not the working tree. Links are followed inside
-the repository. The address of a file's page, such as
+Links are followed inside the repository. The address of a file's page, such as
 https://github.com/OWNER/REPO/blob/REF/PATH#L10-L20, says what to print.
 
 Examples:

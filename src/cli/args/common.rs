@@ -4,18 +4,20 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::help::EVERYWHERE;
 use crate::cli::network::Network;
 
 /// What every command takes.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = EVERYWHERE)]
 pub(in crate::cli) struct Common {
-    /// Environment variable with a token for the host (or user:password)
+    /// Variable with a token for the host (or user:password)
     #[arg(long, value_name = "NAME")]
     pub(in crate::cli) token_env: Option<String>,
     /// Give up after this time: 30, 1.5s, 2m
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(in crate::cli) timeout: Option<Duration>,
-    /// Say what it cost in one JSON line on standard error
+    /// Say what it cost: one JSON line on standard error
     #[arg(long)]
     pub(in crate::cli) stats: bool,
     #[command(flatten)]
@@ -25,7 +27,7 @@ pub(in crate::cli) struct Common {
 /// Which commit is read.
 #[derive(Clone, Debug, Args)]
 pub(in crate::cli) struct AtRef {
-    /// Branch, tag or commit id [default: HEAD, or that of the address]
+    /// Branch, tag or commit id [HEAD]
     #[arg(long = "ref", value_name = "REF")]
     pub(in crate::cli) name: Option<String>,
 }

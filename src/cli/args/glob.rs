@@ -23,8 +23,7 @@ pub(in crate::cli) struct Glob {
 }
 
 const GLOB_HELP: &str = "\
-A pattern without a slash is a name at any depth; ** crosses folders. A local path is read
-at its HEAD commit, not the working tree.
+A pattern without a slash is a name at any depth; ** crosses folders.
 
 Examples:
   gitsip glob . '*.md'

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::{Arg, ArgAction, Args};
 
 use super::{AtRef, Common};
+use crate::cli::color::When;
 use crate::error::{Error, ErrorKind};
 
 #[derive(Debug, Args)]
@@ -17,8 +18,13 @@ use crate::error::{Error, ErrorKind};
 )]
 pub(in crate::cli) struct Grep {
     /// Address as pasted, owner/repo, or local path
+    #[arg(
+        required = false,
+        required_unless_present = "type_list",
+        default_value_if("type_list", "true", "")
+    )]
     pub(in crate::cli) repo: OsString,
-    /// A regular expression (Rust's), then files or folders to stay in
+    /// A regular expression (Rust's), then paths to stay in
     #[arg(value_name = "PATTERN [PATH]")]
     rest: Vec<OsString>,
     /// A pattern; may be repeated, any of them matches
@@ -30,7 +36,7 @@ pub(in crate::cli) struct Grep {
     /// Upper and lower case are the same
     #[arg(short, long)]
     pub(in crate::cli) ignore_case: bool,
-    /// The same, unless a pattern has an upper-case letter
+    /// The same, unless a pattern has upper case
     #[arg(short = 'S', long)]
     pub(in crate::cli) smart_case: bool,
     /// Only whole words
@@ -39,7 +45,7 @@ pub(in crate::cli) struct Grep {
     /// The lines that do not match
     #[arg(short = 'v', long)]
     pub(in crate::cli) invert_match: bool,
-    /// Only what matches, each match on its own line
+    /// Only what matches, one match a line
     #[arg(short, long)]
     pub(in crate::cli) only_matching: bool,
     /// How many lines match in each file
@@ -48,6 +54,9 @@ pub(in crate::cli) struct Grep {
     /// Only the names of files that match
     #[arg(short = 'l', long, alias = "name-only")]
     pub(in crate::cli) files_with_matches: bool,
+    /// Print nothing; the exit status says it
+    #[arg(short, long)]
+    pub(in crate::cli) quiet: bool,
     /// Search binary files too
     #[arg(short = 'a', long, overrides_with = "skip_binary")]
     pub(in crate::cli) text: bool,
@@ -63,10 +72,37 @@ pub(in crate::cli) struct Grep {
     /// At most N matching lines of each file
     #[arg(short, long, value_name = "N")]
     pub(in crate::cli) max_count: Option<u64>,
-    /// Only files whose path matches; '!GLOB' leaves out
+    /// Only paths that match; '!GLOB' leaves out
     #[arg(short, long = "glob", value_name = "GLOB", allow_hyphen_values = true)]
     pub(in crate::cli) globs: Vec<String>,
-    /// Names as they are, each followed by a NUL
+    /// At most N matching lines in all
+    #[arg(long, value_name = "N")]
+    pub(in crate::cli) max_total: Option<u64>,
+    /// Cut longer lines around what matches
+    #[arg(short = 'M', long, value_name = "N")]
+    pub(in crate::cli) max_columns: Option<usize>,
+    /// Only files of a type, such as rust
+    #[arg(short = 't', long = "type", value_name = "TYPE")]
+    pub(in crate::cli) types: Vec<String>,
+    /// No files of a type
+    #[arg(short = 'T', long = "type-not", value_name = "TYPE")]
+    pub(in crate::cli) types_not: Vec<String>,
+    /// Say which types there are
+    #[arg(long)]
+    pub(in crate::cli) type_list: bool,
+    /// auto (on a terminal), always or never
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_default_value = true,
+        hide_possible_values = true
+    )]
+    pub(in crate::cli) color: When,
+    /// Names on lines of their own
+    #[arg(long, overrides_with = "no-heading")]
+    pub(in crate::cli) heading: bool,
+    /// Names unquoted, each followed by a NUL
     #[arg(short = 'z', long)]
     pub(in crate::cli) null: bool,
     #[command(flatten)]
@@ -110,6 +146,11 @@ fn habits() -> Vec<Arg> {
         quiet("line-number", 'n'),
         quiet("recursive", 'r').short_alias('R'),
         quiet("with-filename", 'H'),
+        Arg::new("no-heading")
+            .long("no-heading")
+            .action(ArgAction::SetTrue)
+            .overrides_with("heading")
+            .hide(true),
         Arg::new("skip_binary")
             .short('I')
             .action(ArgAction::SetTrue)
@@ -119,13 +160,13 @@ fn habits() -> Vec<Arg> {
 }
 
 const GREP_HELP: &str = "\
-Prints path:line:text, as git grep -n -I -E does at HEAD. A local path is read at its HEAD
-commit, not the working tree. Binary files are skipped. -n -r -E -H -I are accepted.
+Prints path:line:text, as git grep -n -I -E does in a bare repository. Binary
+files are skipped. -n -r -E -H -I are accepted.
 
 Examples:
   gitsip grep . 'fn main'
   gitsip grep . -iw todo src -g '*.rs' -C 2
-  gitsip grep . -l -F 'a[0]'";
+  gitsip grep . -t rust -l -F 'a[0]'";
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

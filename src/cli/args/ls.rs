@@ -30,8 +30,8 @@ pub(in crate::cli) struct Ls {
 }
 
 const LS_HELP: &str = "\
-Paths are from the root; folders end with a slash. A local path is read at its HEAD commit,
-not the working tree. Sizes are shown where they cost nothing.
+Paths are from the root; folders end with a slash. Sizes are shown where they
+cost nothing.
 
 Examples:
   gitsip ls .
