@@ -2,7 +2,9 @@
 //!
 //! Server messages, ref names and paths may hold terminal escapes, C1 controls and
 //! bidirectional overrides. This file makes them visible; it does not quote paths the
-//! way git does and is not meant to be undone.
+//! way git does and is not meant to be undone. [`amounts`] is about numbers.
+
+pub mod amounts;
 
 /// `bytes` on one line without anything a terminal would obey: control characters,
 /// C1 controls, bidirectional marks and line separators are written as escapes, and

@@ -159,6 +159,17 @@ fn one_file_names_each_zlib_crate() {
 }
 
 #[test]
+fn one_file_below_the_faces_traces() {
+    let breach = ["2: tracing is named in agent/trace.rs only"];
+    assert_eq!(found("client/lazy.rs", "use tracing::event;"), breach);
+    assert_eq!(found("client/lazy.rs", "use tracing::Instrument as _;"), breach);
+    assert_eq!(found("agent/drive.rs", "fn f() { tracing::info!(x); }"), breach);
+    assert_eq!(found("agent/drive.rs", "use tracing::Instrument as _;"), [""; 0]);
+    assert_eq!(found("agent/trace.rs", "use tracing::event;"), [""; 0]);
+    assert_eq!(found("cli/verbose.rs", "use tracing::Subscriber;"), [""; 0]);
+}
+
+#[test]
 fn cfg_stays_outside_of_functions() {
     let breach = ["2: no cfg inside a function: put the variants into files"];
     assert_eq!(found("limits.rs", "fn f() { #[cfg(unix)] g(); }"), breach);

@@ -4,13 +4,14 @@
 //! larger transfer begins.
 
 use crate::client::conversation::Fetched;
-use crate::client::ladder::{Fallback, Next, is_inner};
+use crate::client::journal::RequestKind;
+use crate::client::ladder::{Fallback, Next};
 use crate::client::progress::{Phase, Progress};
 use crate::client::transport::Transport;
 use crate::error::Error;
 use crate::object::Kind;
 use crate::oid::ObjectId;
-use crate::protocol::FetchRequest;
+use crate::protocol::{FetchRequest, Filter};
 use crate::store::{MissingSet, Objects as _};
 
 use super::remote::Shared;
@@ -29,11 +30,11 @@ impl<T: Transport> Shared<T> {
     /// Brings as much of `missing` as this host can be brought to send.
     pub(super) async fn bring(&self, missing: &MissingSet) -> Result<(), Error> {
         let held = self.held();
-        let inner = |id| missing.iter().any(|item| item.id == id && is_inner(item.kind));
+        let kind = |id| missing.iter().find(|item| item.id == id).and_then(|item| item.kind);
         let asked = self.state().ladder.requests(missing, &held);
         for request in asked {
-            let is_by_id = request.wants.first().is_some_and(|id| inner(*id));
-            match self.obtain(request, is_by_id).await? {
+            let kind = RequestKind::of(request.wants.first().and_then(|id| kind(*id)));
+            match self.obtain(request, kind).await? {
                 End::Came(request) => self.remember(&request.wants)?,
                 End::InSteps => {}
                 End::Whole(refusal) => self.bring_whole(missing, refusal).await?,
@@ -54,7 +55,9 @@ impl<T: Transport> Shared<T> {
     ) -> Result<bool, Error> {
         let asked = self.state().ladder.snapshot(commit, max_blob_bytes);
         let Some(request) = asked else { return Ok(false) };
-        let End::Came(request) = self.obtain(request, false).await? else { return Ok(false) };
+        let End::Came(request) = self.obtain(request, RequestKind::Snapshot).await? else {
+            return Ok(false);
+        };
         if request.filter.is_some() {
             self.state().fetched_whole = max_blob_bytes.map(|bytes| (commit, bytes));
         }
@@ -63,11 +66,12 @@ impl<T: Transport> Shared<T> {
     }
 
     /// Sends `request`, and what the ladder puts in its place.
-    async fn obtain(&self, mut request: FetchRequest, is_by_id: bool) -> Result<End, Error> {
+    async fn obtain(&self, mut request: FetchRequest, kind: RequestKind) -> Result<End, Error> {
+        let is_by_id = kind.is_by_id();
         loop {
             let announced = self.state().ladder.announce(&request, is_by_id);
             self.warn(&announced);
-            let answer = self.fetch(&request).await;
+            let answer = self.fetch(&request, as_asked(&request, kind)).await;
             let next = match &answer {
                 Ok(fetched) => {
                     self.look_at_filter(&request, fetched)?;
@@ -79,6 +83,7 @@ impl<T: Transport> Shared<T> {
                 }
                 Err(error) => self.state().ladder.after_error(&request, is_by_id, error),
             };
+            self.trace_what_was_learnt();
             match (next, answer) {
                 (Some(Next::Ask(lower)), _) => request = *lower,
                 (Some(Next::InSteps), _) => return Ok(End::InSteps),
@@ -107,7 +112,7 @@ impl<T: Transport> Shared<T> {
                 self.warn(&[why]);
             }
             let request = self.state().ladder.whole(commit);
-            if let Err(error) = self.fetch(&request).await {
+            if let Err(error) = self.fetch(&request, RequestKind::Snapshot).await {
                 // What the host says to everything is no matter of ids: then what it said
                 // first is what is wrong.
                 return Err(refusal.filter(|first| first.code() == error.code()).unwrap_or(error));
@@ -117,6 +122,7 @@ impl<T: Transport> Shared<T> {
         }
         if absent < before {
             self.state().ladder.give_up_ids(why);
+            self.trace_what_was_learnt();
             return Ok(());
         }
         refusal.map_or(Ok(()), Err)
@@ -163,5 +169,14 @@ impl<T: Transport> Shared<T> {
             let phase = Phase::Widening(*fallback);
             self.progress.report(Progress { phase, objects: 0, total_objects: None, bytes: 0 });
         }
+    }
+}
+
+/// The kind of what `request` brings, when objects of `kind` are wanted: without a filter
+/// commits come with their files.
+fn as_asked(request: &FetchRequest, kind: RequestKind) -> RequestKind {
+    match kind {
+        RequestKind::Commits if request.filter != Some(Filter::BlobNone) => RequestKind::Snapshot,
+        kind => kind,
     }
 }

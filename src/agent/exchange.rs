@@ -7,6 +7,7 @@ use crate::client::address::RepoUrl;
 use crate::client::conversation::{Context, Conversation, Outcome};
 use crate::client::credentials::{Carried, Credentials};
 use crate::client::policy::why_not_public;
+use crate::client::progress::{Phase, Progress};
 use crate::client::requests;
 use crate::client::retry::{self, RetryOptions, Tries};
 use crate::client::transport::{Request, Response, Transport};
@@ -14,6 +15,9 @@ use crate::error::{Error, ErrorKind};
 use crate::limits::Reservation;
 use crate::protocol::{Advertised, ProtocolError};
 use crate::text::escape_for_people;
+
+use super::noted::Noted;
+use super::trace;
 
 /// Redirects followed for the first request.
 const MAX_REDIRECTS: usize = 5;
@@ -53,16 +57,18 @@ pub(super) async fn discover<T: Transport>(
     for _ in 0..=MAX_REDIRECTS {
         let line = Line { transport, repo: &repo, credentials, public_only, retry };
         let request = requests::advertisement(&repo);
-        let response = line.send(request, context).await?;
+        let (response, noted) = line.send(request, context).await?;
         if let (301 | 302 | 303 | 307 | 308, Some(location)) =
             (response.status, response.header("location"))
         {
             // A host whose address is not known here may well be public.
             public_only |= response.peer.is_none_or(|peer| why_not_public(peer).is_none());
+            noted.end(None);
             repo = repo.redirected(location)?;
+            trace::redirect(&repo);
             continue;
         }
-        return match line.receive(response, conversation, context).await? {
+        return match line.receive(response, noted, conversation, context).await? {
             Outcome::Advertised(advertised, held) => {
                 Ok(Discovered { repo, public_only, advertised: *advertised, held })
             }
@@ -82,9 +88,7 @@ impl<T: Transport> Line<'_, T> {
         conversation: Conversation,
         context: &Context,
     ) -> Result<Outcome, Error> {
-        let request = requests::command(self.repo, body);
-        let response = self.send(request, context).await?;
-        self.receive(response, conversation, context).await
+        self.ask(requests::command(self.repo, body), conversation, context).await
     }
 
     /// A fetch of protocol v0.
@@ -94,9 +98,7 @@ impl<T: Transport> Line<'_, T> {
         conversation: Conversation,
         context: &Context,
     ) -> Result<Outcome, Error> {
-        let request = requests::fetch_v0(self.repo, body);
-        let response = self.send(request, context).await?;
-        self.receive(response, conversation, context).await
+        self.ask(requests::fetch_v0(self.repo, body), conversation, context).await
     }
 
     /// The refs of a host of protocol v0, as they are now.
@@ -105,22 +107,36 @@ impl<T: Transport> Line<'_, T> {
         conversation: Conversation,
         context: &Context,
     ) -> Result<Outcome, Error> {
-        let request = requests::listing_v0(self.repo);
-        let response = self.send(request, context).await?;
-        self.receive(response, conversation, context).await
+        self.ask(requests::listing_v0(self.repo), conversation, context).await
+    }
+
+    async fn ask(
+        &self,
+        request: Request,
+        conversation: Conversation,
+        context: &Context,
+    ) -> Result<Outcome, Error> {
+        let (response, noted) = self.send(request, context).await?;
+        self.receive(response, noted, conversation, context).await
     }
 
     /// Sends `request` with the credential for where it goes; after a 401 once more, if
     /// there is another one then.
-    async fn send(&self, request: Request, context: &Context) -> Result<Response<T::Body>, Error> {
+    async fn send<'a>(
+        &'a self,
+        request: Request,
+        context: &'a Context,
+    ) -> Result<(Response<T::Body>, Noted<'a, T>), Error> {
         let carried = self.carried()?;
-        let response = self.send_with(request.clone(), &carried, context).await?;
+        let (response, noted) = self.send_with(request.clone(), &carried, context).await?;
         // Whoever is asked may take long.
         let renews = || self.credentials.renew(self.repo, &carried);
         if response.status != 401 || !self.transport.compute(renews) {
-            return Ok(response);
+            return Ok((response, noted));
         }
+        noted.end(None);
         drop(response);
+        trace::renewal();
         let carried = self.carried()?;
         self.send_with(request, &carried, context).await
     }
@@ -130,12 +146,12 @@ impl<T: Transport> Line<'_, T> {
         if self.credentials.ask_first() { self.transport.compute(carried) } else { carried() }
     }
 
-    async fn send_with(
-        &self,
+    async fn send_with<'a>(
+        &'a self,
         mut request: Request,
         carried: &Carried,
-        context: &Context,
-    ) -> Result<Response<T::Body>, Error> {
+        context: &'a Context,
+    ) -> Result<(Response<T::Body>, Noted<'a, T>), Error> {
         let header =
             carried.header().map(|(name, value)| (name.to_owned().into(), value.to_owned()));
         request.headers.extend(header);
@@ -144,33 +160,48 @@ impl<T: Transport> Line<'_, T> {
     }
 
     /// Sends `request`, again where that is worth it.
-    async fn send_patiently(
-        &self,
+    async fn send_patiently<'a>(
+        &'a self,
         request: &Request,
-        context: &Context,
-    ) -> Result<Response<T::Body>, Error> {
+        context: &'a Context,
+    ) -> Result<(Response<T::Body>, Noted<'a, T>), Error> {
         let mut tries = Tries::new(self.retry);
         loop {
-            context.traffic.count_request();
+            let noted = Noted::begin(self.transport, context);
             match self.transport.send(request.clone()).await {
                 Ok(response) => {
+                    noted.answered(response.status);
                     let now = self.transport.now();
                     // The fastest digits of a clock that began at a moment of its own.
                     let jitter = now.subsec_nanos().wrapping_mul(0x9e37_79b9);
                     let wait = named_wait(&response);
                     match tries.after_status(response.status, wait, now, jitter) {
-                        None => return Ok(response),
+                        None => return Ok((response, noted)),
                         Some(wait) => {
+                            noted.end(None);
+                            trace::retry(response.status, wait);
                             // No connection waits along.
                             drop(response);
-                            self.transport.sleep(wait).await;
+                            self.pause(wait, context).await;
                         }
                     }
                 }
-                Err(error) if error.code() == "cut" && tries.after_cut() => {}
-                Err(error) => return Err(error),
+                Err(error) => {
+                    noted.end(Some(error.code()));
+                    if error.code() != "cut" || !tries.after_cut() {
+                        return Err(error);
+                    }
+                    trace::retry_after_cut();
+                }
             }
+            context.journal.count_retry();
         }
+    }
+
+    async fn pause(&self, wait: Duration, context: &Context) {
+        let phase = Phase::Pausing(wait);
+        context.progress.report(Progress { phase, objects: 0, total_objects: None, bytes: 0 });
+        self.transport.sleep(wait).await;
     }
 
     /// Reads a response: its body by `conversation` when the status is 200, else the error
@@ -178,6 +209,7 @@ impl<T: Transport> Line<'_, T> {
     async fn receive(
         &self,
         response: Response<T::Body>,
+        noted: Noted<'_, T>,
         conversation: Conversation,
         context: &Context,
     ) -> Result<Outcome, Error> {
@@ -201,6 +233,7 @@ impl<T: Transport> Line<'_, T> {
             let error = requests::status_error(repo, status, &page, wait, with_credentials);
             Err(if self.credentials.are_for(repo) { error } else { elsewhere(error, repo) })
         };
+        noted.end(result.as_ref().err().map(Error::code));
         result.map_err(|error| self.credentials.hide_in(error))
     }
 }

@@ -2,12 +2,36 @@
 //!
 //! The only async code below the faces is here: one loop that asks the store, fetches
 //! what is missing and asks again.
+//!
+//! # What is traced
+//!
+//! With a subscriber of the crate [`tracing`], a program sees what is asked of hosts. The
+//! target is `gitsip`; names, levels and fields are stable, messages are for people. No
+//! credential, header or body is ever traced.
+//!
+//! | name | what | level | fields |
+//! |---|---|---|---|
+//! | `gitsip.open` | span | info | `repo` |
+//! | `gitsip.refs` | span | info | `prefixes` |
+//! | `gitsip.fetch` | span | info | `kind`, `objects` |
+//! | `gitsip.sending` | event: a request is sent | debug | `kind`, `objects` |
+//! | `gitsip.request` | event: its answer has ended | info | `kind`, `objects`, `status`, `bytes`, `ms`, `error` |
+//! | `gitsip.retry` | event: it is sent again, after a while | info | `status`, `wait_ms` |
+//! | `gitsip.renewal` | event: it is sent again with other credentials | info | |
+//! | `gitsip.redirect` | event: the host leads elsewhere | info | `to` |
+//! | `gitsip.fallback` | event: the host does not do its best; a warning when more is sent for it | info or warn | |
+//! | `gitsip.wanted` | event: objects are fetched or waited for | debug | `mine`, `others` |
+//! | `gitsip.received` | event: objects came | debug | `objects`, `new_objects`, `deltas` |
+//!
+//! `kind` is that of [`Exchange::kind`]. `status` and `error` are left out where there are
+//! none.
 
 mod climb;
 mod drive;
 mod exchange;
 mod flights;
 mod history;
+mod noted;
 mod prefetch;
 mod remote;
 mod repo;
@@ -15,6 +39,7 @@ mod resolve;
 mod results;
 mod snapshot;
 mod source;
+mod trace;
 
 pub use history::{CloneOptions, Cloned};
 pub use prefetch::PrefetchOptions;

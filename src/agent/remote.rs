@@ -12,9 +12,10 @@ use std::time::Duration;
 use crate::client::address::RepoUrl;
 use crate::client::conversation::{Cancel, Context, Conversation, Fetched, Outcome, Target};
 use crate::client::credentials::{Auth, AuthSource, Credentials};
+use crate::client::journal::{Journal, Purpose, RequestKind};
 use crate::client::ladder::{Fallback, Ladder};
 use crate::client::old_host::OldHost;
-use crate::client::progress::{ProgressListener, Traffic};
+use crate::client::progress::ProgressListener;
 use crate::client::retry::RetryOptions;
 use crate::client::transport::Transport;
 use crate::client::{lazy, requests};
@@ -27,11 +28,13 @@ use crate::store::{Lookup, MemoryStore, MissingSet, Objects, Ref};
 use crate::view::ViewError;
 use crate::view::path::{self, Peeled};
 use bstr::BString;
+use tracing::Instrument as _;
 
 use super::exchange::{Discovered, Line, discover, no_outcome};
 use super::flights::Flights;
-use super::results::Stats;
+use super::results::{Exchange, Stats};
 use super::source::Source;
+use super::trace;
 
 /// After so long, refs that came with the first answer are listed again.
 const MAX_LISTING_AGE: Duration = Duration::from_secs(10);
@@ -77,7 +80,7 @@ pub(super) struct Shared<T> {
     features: FetchCapability,
     pub(super) store: MemoryStore,
     opened_at: Duration,
-    traffic: Traffic,
+    journal: Journal,
     flights: Flights,
     state: Mutex<State>,
 }
@@ -90,6 +93,8 @@ pub(super) struct State {
     pub(super) whole: Vec<ObjectId>,
     /// Set when it speaks protocol v0 or v1.
     old: Option<OldHost>,
+    /// How much of what was learnt has been traced.
+    traced: usize,
     /// Commits whose trees are all held, newest last; at most [`lazy::MAX_HAVES`].
     held: Vec<ObjectId>,
     /// The commit that came in one request with all blobs up to a size.
@@ -119,6 +124,16 @@ impl<T: Transport> Remote<T> {
     /// for a host that offers files only, or no fetch.
     pub async fn open(transport: T, address: &str, options: RemoteOptions) -> Result<Self, Error> {
         let (repo, auth_in_address) = RepoUrl::parse(address)?;
+        let span = trace::open(&repo);
+        Self::open_at(transport, repo, auth_in_address, options).instrument(span).await
+    }
+
+    async fn open_at(
+        transport: T,
+        repo: RepoUrl,
+        auth_in_address: Option<Auth>,
+        options: RemoteOptions,
+    ) -> Result<Self, Error> {
         let auth = options.auth.or(auth_in_address);
         let credentials = Credentials::new(auth, options.auth_source, &repo);
         let opened_at = transport.now();
@@ -142,7 +157,14 @@ impl<T: Transport> Remote<T> {
         if let Some(old) = &old {
             ladder.learn(Fallback::OldVersion(old.version()));
         }
-        let state = State { ladder, whole: Vec::new(), old, held: Vec::new(), fetched_whole: None };
+        let state = State {
+            ladder,
+            whole: Vec::new(),
+            old,
+            traced: 0,
+            held: Vec::new(),
+            fetched_whole: None,
+        };
         let store = MemoryStore::new(capabilities.object_format, &budget, &options.limits);
         let shared = Shared {
             transport,
@@ -158,10 +180,11 @@ impl<T: Transport> Remote<T> {
             features,
             store,
             opened_at,
-            traffic: context.traffic,
+            journal: context.journal,
             flights: Flights::default(),
             state: Mutex::new(state),
         };
+        shared.trace_what_was_learnt();
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -180,7 +203,7 @@ impl<T: Transport> Remote<T> {
     }
 
     pub(super) async fn fetch_request(&self, request: &FetchRequest) -> Result<Fetched, Error> {
-        self.shared.fetch(request).await
+        self.shared.fetch(request, RequestKind::History).await
     }
 
     /// Where a host of protocol v0 has its history cut, which it does not say again.
@@ -204,9 +227,21 @@ impl<T: Transport> Shared<T> {
         }
     }
 
-    /// Fetches into the store.
-    pub(super) async fn fetch(&self, request: &FetchRequest) -> Result<Fetched, Error> {
-        let context = self.context();
+    /// Fetches objects of `kind` into the store.
+    pub(super) async fn fetch(
+        &self,
+        request: &FetchRequest,
+        kind: RequestKind,
+    ) -> Result<Fetched, Error> {
+        let purpose = Purpose::objects(kind, &request.wants);
+        let span = trace::fetch(&purpose);
+        let fetched = self.fetch_for(request, purpose).instrument(span.clone()).await?;
+        span.in_scope(|| trace::received(&fetched));
+        Ok(fetched)
+    }
+
+    async fn fetch_for(&self, request: &FetchRequest, purpose: Purpose) -> Result<Fetched, Error> {
+        let context = self.context(purpose);
         // Dropping this future also stops the thread that resolves the pack.
         let _stop = CancelOnDrop(&context.cancel);
         let target = Target { limits: &self.limits, budget: &self.budget, store: &self.store };
@@ -240,7 +275,7 @@ impl<T: Transport> Shared<T> {
         if let Some(refs) = first.filter(|_| age <= MAX_LISTING_AGE) {
             return Ok(refs);
         }
-        let context = self.context();
+        let context = self.context(Purpose::of(RequestKind::Refs));
         let conversation = Conversation::advertisement(&self.limits, &self.budget, &context);
         match self.line().list_v0(conversation, &context).await? {
             Outcome::Advertised(advertised, held) => match *advertised {
@@ -264,7 +299,7 @@ impl<T: Transport> Shared<T> {
             peel: true,
             unborn: self.capabilities.ls_refs.is_some_and(|ls_refs| ls_refs.unborn),
         };
-        let context = self.context();
+        let context = self.context(Purpose::of(RequestKind::Refs));
         let format = self.capabilities.object_format;
         let conversation = Conversation::refs(format, &self.limits, &self.budget, &context);
         let mut body = Vec::new();
@@ -297,12 +332,17 @@ impl<T: Transport> Shared<T> {
         self.state().held.clone()
     }
 
-    fn context(&self) -> Context {
-        Context {
-            cancel: Cancel::default(),
-            progress: self.progress.clone(),
-            traffic: self.traffic.clone(),
-        }
+    /// Traces what the host was found not to do since this was called last.
+    pub(super) fn trace_what_was_learnt(&self) {
+        let mut state = self.state();
+        let new = state.ladder.learnt().get(state.traced..).unwrap_or_default();
+        new.iter().copied().for_each(trace::fallback);
+        state.traced = state.ladder.learnt().len();
+    }
+
+    fn context(&self, purpose: Purpose) -> Context {
+        let (journal, progress) = (self.journal.clone(), self.progress.clone());
+        Context { journal, progress, purpose, ..Context::default() }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -347,9 +387,13 @@ impl<T: Transport> Source for Remote<T> {
 
     async fn refs(&self, prefixes: &[BString]) -> Result<Vec<Ref>, Error> {
         let shared = &*self.shared;
+        let span = trace::refs(prefixes.len());
         let is_old = shared.state().old.is_some();
-        let mut refs =
-            if is_old { shared.refs_v0().await? } else { shared.refs_v2(prefixes).await? };
+        let mut refs = if is_old {
+            shared.refs_v0().instrument(span).await?
+        } else {
+            shared.refs_v2(prefixes).instrument(span).await?
+        };
         let came = refs.len();
         if !prefixes.is_empty() {
             let is_asked_for =
@@ -358,6 +402,7 @@ impl<T: Transport> Source for Remote<T> {
         }
         if refs.len() < came && !is_old {
             shared.state().ladder.learn(Fallback::IgnoresPrefixes);
+            shared.trace_what_was_learnt();
         }
         Ok(refs)
     }
@@ -369,6 +414,7 @@ impl<T: Transport> Source for Remote<T> {
             // Listening starts before the claim, so that no arrival is missed.
             let landing = shared.flights.next_landing();
             let claim = shared.flights.claim(&wanted, &shared.store)?;
+            trace::wanted(claim.mine().len(), claim.others().len());
             if claim.mine().is_empty() && !claim.others().is_empty() {
                 drop(claim);
                 landing.await;
@@ -414,14 +460,28 @@ impl<T: Transport> Source for Remote<T> {
     fn stats(&self) -> Stats {
         let shared = &*self.shared;
         let held = shared.store.stats();
-        let elapsed = shared.transport.now().saturating_sub(shared.opened_at);
+        let now = shared.transport.now();
+        let elapsed = now.saturating_sub(shared.opened_at);
+        let (protocol, fallbacks) = {
+            let state = shared.state();
+            let learnt = state.ladder.learnt().iter().map(ToString::to_string).collect();
+            (state.old.as_ref().map_or(2, OldHost::version), learnt)
+        };
+        let journal = &shared.journal;
         Stats {
-            requests: shared.traffic.requests(),
-            bytes_received: shared.traffic.bytes_received(),
+            protocol: Some(protocol),
+            requests: journal.requests(),
+            retries: journal.retries(),
+            bytes_received: journal.bytes_received(),
             objects: held.objects,
+            cache_hits: held.raw_hits,
+            cache_misses: held.inflates,
             store_bytes: shared.budget.used_bytes(),
+            peak_bytes: shared.budget.peak_bytes(),
+            max_bytes: shared.budget.limit_bytes(),
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
-            fallbacks: shared.state().ladder.learnt().iter().map(ToString::to_string).collect(),
+            fallbacks,
+            exchanges: journal.newest(now).iter().map(Exchange::from).collect(),
         }
     }
 

@@ -4,6 +4,8 @@
 //! hexadecimal digits, and bytes are `{"text": ...}` or, where they are not UTF-8,
 //! `{"bytes": base64}`, as in ripgrep.
 
+mod stats;
+
 use bstr::BString;
 use bytes::Bytes;
 
@@ -15,23 +17,7 @@ use crate::view::list::{Listing, Stat};
 use crate::view::read::{self, Read};
 use crate::view::walk::WalkEntry;
 
-/// What a repository has cost so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-pub struct Stats {
-    /// HTTP requests sent.
-    pub requests: u64,
-    /// Bytes of response bodies received.
-    pub bytes_received: u64,
-    /// Objects held.
-    pub objects: u64,
-    /// Bytes of memory reserved for what was received.
-    pub store_bytes: u64,
-    /// Milliseconds since the repository was opened.
-    pub elapsed_ms: u64,
-    /// What the host does not do that would have cost less, in words, each once.
-    pub fallbacks: Vec<String>,
-}
+pub use stats::{Exchange, Stats};
 
 /// What an entry of a folder is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -288,6 +274,14 @@ impl GrepSummary {
 #[cfg(feature = "serde")]
 fn as_hex<S: serde::Serializer>(id: &ObjectId, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(id)
+}
+
+#[cfg(feature = "serde")]
+fn as_optional_hex<S: serde::Serializer>(
+    id: &Option<ObjectId>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serde::Serialize::serialize(&id.map(|id| id.to_string()), serializer)
 }
 
 #[cfg(feature = "serde")]

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bstr::BString;
 
-use super::progress::{Phase, Progress, ProgressListener, Traffic};
+use super::journal::{Journal, Purpose, Received};
+use super::progress::{Phase, Progress, ProgressListener};
 use crate::error::{Error, ErrorKind};
 use crate::limits::{Budget, Interrupt, Interrupted, Limits, Reservation};
 use crate::oid::{ObjectFormat, ObjectId};
@@ -162,7 +163,7 @@ impl Conversation {
     /// there is enough of it to quote from.
     pub fn push(&mut self, chunk: &[u8]) -> Result<(), Error> {
         self.bytes += chunk.len() as u64;
-        self.context.traffic.count_received(chunk.len() as u64);
+        self.context.received.count(chunk.len() as u64, &self.context.journal);
         self.context.cancel.check()?;
         match &mut self.state {
             State::Advertisement(advertisement) => advertisement.push(chunk)?,
@@ -340,10 +341,14 @@ fn after_the_end() -> Error {
 pub struct Context {
     /// Set when nobody waits for the answer any more.
     pub cancel: Cancel,
+    /// Where requests and bytes are noted.
+    pub journal: Journal,
     /// Whom to tell.
     pub progress: ProgressListener,
-    /// Where bytes are counted.
-    pub traffic: Traffic,
+    /// What is asked for.
+    pub purpose: Purpose,
+    /// Bytes of all answers to it.
+    pub received: Received,
 }
 
 /// A flag that stops a conversation that runs on another thread.

@@ -52,7 +52,7 @@ pub enum Fallback {
 
 impl Fallback {
     /// Whether more comes than would have to.
-    fn enlarges(self) -> bool {
+    pub fn enlarges(self) -> bool {
         !matches!(self, Self::IgnoresPrefixes | Self::OldVersion(_) | Self::RefusesSizes)
     }
 }
@@ -268,7 +268,7 @@ impl Ladder {
 }
 
 /// Whether objects of this kind are asked for by id, inside a commit that is held.
-pub fn is_inner(kind: Option<Kind>) -> bool {
+fn is_inner(kind: Option<Kind>) -> bool {
     matches!(kind, Some(Kind::Blob | Kind::Tree))
 }
 

@@ -4,6 +4,7 @@
 pub mod address;
 pub mod conversation;
 pub mod credentials;
+pub mod journal;
 pub mod ladder;
 pub mod lazy;
 pub mod old_host;

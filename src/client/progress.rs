@@ -1,8 +1,9 @@
-//! How far a transfer has come, and what all transfers of a repository took.
+//! How far a transfer has come. What all transfers of a repository took is in the
+//! [journal](super::journal).
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use super::ladder::Fallback;
 
@@ -20,6 +21,10 @@ pub enum Phase {
     Receiving,
     /// The last deltas are resolved.
     Resolving,
+    /// The answer has ended, in whichever way; only its bytes are told.
+    Over,
+    /// The host asks for patience: the request is sent again after this time.
+    Pausing(Duration),
     /// More than was asked for is about to come, because the host does not do better.
     Widening(Fallback),
 }
@@ -74,38 +79,5 @@ impl fmt::Debug for ProgressListener {
         } else {
             "ProgressListener(none)"
         })
-    }
-}
-
-/// Requests and bytes of all transfers of a repository. A clone is the same count.
-///
-/// Bytes are counted as they are taken, so a transfer that failed or was cancelled is in
-/// the count as far as it came.
-#[derive(Clone, Debug, Default)]
-pub struct Traffic(Arc<Counts>);
-
-#[derive(Debug, Default)]
-struct Counts {
-    requests: AtomicU64,
-    bytes_received: AtomicU64,
-}
-
-impl Traffic {
-    /// Requests sent so far.
-    pub fn requests(&self) -> u64 {
-        self.0.requests.load(Ordering::Relaxed)
-    }
-
-    /// Bytes of response bodies taken so far.
-    pub fn bytes_received(&self) -> u64 {
-        self.0.bytes_received.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn count_request(&self) {
-        self.0.requests.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn count_received(&self, bytes: u64) {
-        self.0.bytes_received.fetch_add(bytes, Ordering::Relaxed);
     }
 }

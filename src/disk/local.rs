@@ -92,6 +92,8 @@ impl Source for Local {
     fn stats(&self) -> Stats {
         Stats {
             store_bytes: self.budget.used_bytes(),
+            peak_bytes: self.budget.peak_bytes(),
+            max_bytes: self.budget.limit_bytes(),
             elapsed_ms: u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX),
             ..Stats::default()
         }

@@ -100,6 +100,8 @@ const ZLIB: &[(&str, &str)] = &[
     ("sirocco", "pack/inflate.rs"),
     ("zlib_rs", "pack/inflate.rs"),
 ];
+/// The one file below the faces that names `tracing`.
+const TRACES: &str = "agent/trace.rs";
 /// Where result types are serialized.
 const RESULTS: &str = "agent/results";
 
@@ -212,6 +214,7 @@ impl File<'_> {
         };
         for used in &facts.paths {
             self.check_words(rank, used);
+            self.check_tracing(rank, used);
             if let Some(path) = self.krate.resolve(&self.module, used) {
                 self.check_import(rank, used.line, &path);
             }
@@ -255,6 +258,19 @@ impl File<'_> {
             && self.source.path != *file
         {
             self.breach(used.line, format!("{first} is named in {file} only"));
+        }
+    }
+
+    /// Spans and events have stable names, so they are made in one place. `Instrument`
+    /// carries them over an await.
+    fn check_tracing(&mut self, rank: u8, used: &PathUse) {
+        let carries = rank == FIRST_ASYNC && used.segments.iter().any(|s| s == "Instrument");
+        if rank < FIRST_FACE
+            && used.segments[0] == "tracing"
+            && self.source.path != TRACES
+            && !carries
+        {
+            self.breach(used.line, format!("tracing is named in {TRACES} only"));
         }
     }
 

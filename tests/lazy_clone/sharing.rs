@@ -279,16 +279,21 @@ fn progress_tells_the_phases_in_order_and_the_stats_what_the_server_counted() {
             phases.dedup();
             let all = [
                 Phase::Connecting,
+                Phase::Over,
                 Phase::Listing,
+                Phase::Over,
                 Phase::Waiting,
                 Phase::Receiving,
                 Phase::Resolving,
+                Phase::Over,
             ];
             assert_eq!(phases, all);
             assert!(told.iter().filter(|p| p.phase == Phase::Waiting).any(|p| p.bytes == 0));
-            let last = told.last().unwrap();
+            let [.., last, over] = &told[..] else { panic!("{told:?}") };
             assert_eq!((last.objects, last.total_objects), (67, Some(67)));
-            assert_eq!(last.bytes, fetches(&server)[0].response_bytes);
+            for end in [last, over] {
+                assert_eq!(end.bytes, fetches(&server)[0].response_bytes);
+            }
             told.clear();
         }
         assert_eq!(snapshot.repo().stats().objects, 67);

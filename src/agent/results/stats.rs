@@ -1,0 +1,79 @@
+//! What a repository has cost so far: totals, and its newest requests one by one.
+
+use crate::client::journal;
+use crate::oid::ObjectId;
+
+/// What a repository has cost so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Stats {
+    /// The version of git's protocol that the host speaks; `None` for a local repository.
+    pub protocol: Option<u8>,
+    /// HTTP requests sent.
+    pub requests: u64,
+    /// How many of them repeat one that was cut, or refused for the time being.
+    pub retries: u64,
+    /// Bytes of response bodies received.
+    pub bytes_received: u64,
+    /// Objects held.
+    pub objects: u64,
+    /// Reads of objects that were answered from memory as they are.
+    pub cache_hits: u64,
+    /// Reads of objects that had to be inflated first.
+    pub cache_misses: u64,
+    /// Bytes of memory reserved for what was received.
+    pub store_bytes: u64,
+    /// The most that was ever reserved at once, with what fetches and searches need while
+    /// they work.
+    pub peak_bytes: u64,
+    /// Bytes that may be reserved ([`Limits::max_memory`](crate::Limits::max_memory)).
+    pub max_bytes: u64,
+    /// Milliseconds since the repository was opened.
+    pub elapsed_ms: u64,
+    /// What the host does not do that would have cost less, in words, each once.
+    pub fallbacks: Vec<String>,
+    /// The requests in the order they were sent, of more than
+    /// [`MAX_EXCHANGES`](journal::MAX_EXCHANGES) the newest. Without addresses, headers
+    /// and bodies.
+    pub exchanges: Vec<Exchange>,
+}
+
+/// One HTTP request, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Exchange {
+    /// What it asked for: `blobs`, `capabilities`, `commits` (with their trees), `history`,
+    /// `refs`, `snapshot` (commits with trees and files) or `trees`.
+    pub kind: &'static str,
+    /// How many objects were asked for by id.
+    pub objects: u64,
+    /// The first of them.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "super::as_optional_hex"))]
+    pub first: Option<ObjectId>,
+    /// The HTTP status; `None` when no answer came, or has come yet.
+    pub status: Option<u16>,
+    /// Bytes of body received.
+    pub bytes: u64,
+    /// Milliseconds from sending it to the end of its answer, or until now.
+    pub ms: u64,
+    /// The [code](crate::Error::code) of the error that it ended with.
+    pub error: Option<&'static str>,
+    /// Whether it is still under way.
+    pub is_open: bool,
+}
+
+impl From<&journal::Exchange> for Exchange {
+    fn from(exchange: &journal::Exchange) -> Self {
+        let journal::Exchange { purpose, status, bytes, took, error, is_over } = *exchange;
+        Self {
+            kind: purpose.kind.code(),
+            objects: purpose.objects,
+            first: purpose.first,
+            status,
+            bytes,
+            ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            error,
+            is_open: !is_over,
+        }
+    }
+}
