@@ -357,7 +357,11 @@ pub enum Interrupted {
 
 impl From<Interrupted> for crate::error::Error {
     fn from(why: Interrupted) -> Self {
-        Self::new(crate::error::ErrorKind::Cancelled, why.to_string()).with_source(why)
+        let error = Self::new(crate::error::ErrorKind::Cancelled, why.to_string());
+        match why {
+            Interrupted::Cancelled => error.with_source(why),
+            Interrupted::Deadline => error.with_code("deadline").with_source(why),
+        }
     }
 }
 

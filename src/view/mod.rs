@@ -148,6 +148,9 @@ pub enum ViewError {
         /// What it is.
         actual: Kind,
     },
+    /// A walk was to begin at a place that the tree does not have.
+    #[error("the place to go on from is not in this commit: ask again from the beginning")]
+    NoSuchPlace,
     /// No such path.
     #[error("{}", path::describe_not_found(path, missing, similar))]
     NotFound {
@@ -205,6 +208,7 @@ impl From<ViewError> for Error {
             ViewError::Object { .. } => (ErrorKind::Malformed, "malformed"),
             ViewError::NotADirectory { .. } => (ErrorKind::NotFound, "not_a_folder"),
             ViewError::NotFound { .. } => (ErrorKind::NotFound, "not_found"),
+            ViewError::NoSuchPlace => (ErrorKind::Usage, "bad_cursor"),
             ViewError::TagChain { .. } => (ErrorKind::Limit, "tag_chain"),
             ViewError::Tree { .. } => (ErrorKind::Malformed, "malformed"),
             ViewError::WrongKind { .. } => (ErrorKind::Usage, "wrong_kind"),

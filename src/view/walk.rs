@@ -47,6 +47,26 @@ pub struct WalkEntry<'w> {
     pub depth: u32,
 }
 
+/// Where a walk stands, so that another walk of the same tree with the same options can go
+/// on there: for each folder on the way the number of the entry that comes next in it.
+///
+/// It counts entries and does not compare names, so it is exact in trees that are out of
+/// order or have a name twice.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place(Vec<u32>);
+
+impl Place {
+    /// The place with these numbers, the root's first; none of them is its beginning.
+    pub fn new(levels: Vec<u32>) -> Self {
+        Self(levels)
+    }
+
+    /// Its numbers.
+    pub fn levels(&self) -> &[u32] {
+        &self.0
+    }
+}
+
 /// A walk under way. See the [module](self).
 ///
 /// After [`ViewError::Interrupted`] the next call goes on where it was, after
@@ -62,6 +82,8 @@ pub struct Walk {
     path: Vec<u8>,
     /// The folder at `path`, to be entered by the next call.
     open: Option<Folder>,
+    /// What is left of the way to where the walk begins.
+    start: VecDeque<u32>,
     ahead: Ahead,
     visited: u64,
 }
@@ -71,8 +93,9 @@ pub struct Walk {
 struct Frame {
     folder: Folder,
     tree: Bytes,
-    /// Where in `tree` the next entry begins.
+    /// Where in `tree` the next entry begins, and its number.
     offset: usize,
+    number: u32,
     /// Bytes of the folder's path with its slash.
     path_bytes: usize,
 }
@@ -116,9 +139,38 @@ impl Walk {
             frames: Vec::new(),
             path: Vec::new(),
             open: Some(Folder { id: root, level }),
+            start: VecDeque::new(),
             ahead: Ahead::default(),
             visited: 0,
         }
+    }
+
+    /// The same walk from `place` on, which is that of an earlier walk: folders before it
+    /// are neither read nor asked for.
+    #[must_use]
+    pub fn starting_at(mut self, place: &Place) -> Self {
+        self.start = place.0.iter().copied().collect();
+        self
+    }
+
+    /// The place of the entry that [`next`](Self::next) has just handed out: a walk that
+    /// starts there hands it out first.
+    pub fn place(&self) -> Place {
+        Place(self.frames.iter().map(|frame| frame.number.saturating_sub(1)).collect())
+    }
+
+    /// The place behind everything handed out so far, as long as there is more to come.
+    pub fn next_place(&self) -> Place {
+        if !self.start.is_empty() || self.frames.is_empty() {
+            let way = self.frames.iter().map(|frame| frame.number.saturating_sub(1));
+            return Place(way.chain(self.start.iter().copied()).collect());
+        }
+        let mut place = self.place();
+        match self.open {
+            Some(_) => place.0.push(0),
+            None => place.0.iter_mut().next_back().into_iter().for_each(|number| *number += 1),
+        }
+        place
     }
 
     /// The next entry, or what is missing to find it, or the end.
@@ -138,6 +190,8 @@ impl Walk {
                     return Ok(Step::Missing(self.look_ahead(objects, folder, interrupt)?));
                 };
                 self.enter(folder, tree);
+                self.seek().inspect_err(|_| self.frames.clear())?;
+                continue;
             }
             let Some(frame) = self.frames.last_mut() else { return Ok(Step::Done) };
             if self.visited.is_multiple_of(ENTRIES_PER_CHECK) {
@@ -161,6 +215,7 @@ impl Walk {
             check(Which::WalkEntries, self.limits.max_walk_entries, self.visited + 1)?;
             self.visited += 1;
             frame.offset = frame.tree.len() - entries.rest().len();
+            frame.number = frame.number.saturating_add(1);
             // Before it is copied: a name may be as long as an object.
             check_path_bytes(&self.limits, frame.path_bytes.saturating_add(entry.name.len()))?;
             self.path.truncate(frame.path_bytes);
@@ -191,7 +246,38 @@ impl Walk {
             self.path.push(b'/');
         }
         self.open = None;
-        self.frames.push(Frame { folder, tree, offset: 0, path_bytes: self.path.len() });
+        let path_bytes = self.path.len();
+        self.frames.push(Frame { folder, tree, offset: 0, number: 0, path_bytes });
+    }
+
+    /// Leaves out what is before the start in the folder just entered.
+    fn seek(&mut self) -> Result<(), ViewError> {
+        let (Some(skipped), Some(frame)) = (self.start.pop_front(), self.frames.last_mut()) else {
+            return Ok(());
+        };
+        let mut entries = TreeIter::new(&frame.tree, frame.folder.id.format());
+        for _ in 0..skipped {
+            entries.next().and_then(Result::ok).ok_or(ViewError::NoSuchPlace)?;
+        }
+        let way = match self.start.is_empty() {
+            true => None,
+            false => Some(entries.next().and_then(Result::ok).ok_or(ViewError::NoSuchPlace)?),
+        };
+        frame.offset = frame.tree.len() - entries.rest().len();
+        frame.number = skipped.saturating_add(u32::from(way.is_some()));
+        let Some(way) = way else { return Ok(()) };
+        check_path_bytes(&self.limits, frame.path_bytes.saturating_add(way.name.len()))?;
+        self.path.truncate(frame.path_bytes);
+        self.path.extend_from_slice(way.name);
+        let level = frame.folder.level.child(&self.options.filter, &self.path);
+        let level = level.filter(|level| {
+            way.kind() == EntryKind::Tree
+                && level.depth <= self.limits.max_tree_depth
+                && self.options.enters(*level, &self.path)
+        });
+        let level = level.ok_or(ViewError::NoSuchPlace)?;
+        self.open = Some(Folder { id: way.id, level });
+        Ok(())
     }
 
     /// All trees that are missing ahead of the cursor, which stands before `open`.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use bstr::BString;
 
 use super::matcher::Matcher;
-use super::searcher::{SearchOptions, Searcher};
+use super::searcher::{FilePlace, SearchOptions, Searcher};
 use super::sink::{FileRef, Sink};
 use crate::error::Error;
 use crate::limits::{Interrupt, Limits};
@@ -13,7 +13,7 @@ use crate::object::{EntryKind, Kind};
 use crate::oid::ObjectId;
 use crate::store::{Lookup, MissingSet, Objects};
 use crate::view::glob::PathFilter;
-use crate::view::walk::{Walk, WalkEntry, WalkOptions};
+use crate::view::walk::{Place, Walk, WalkEntry, WalkOptions};
 use crate::view::{Step, ViewError};
 
 /// Which files are searched, and what of them is reported.
@@ -84,10 +84,15 @@ pub struct Grep {
     search: Search,
     /// Files that were walked to and not searched yet.
     waiting: VecDeque<Waiting>,
-    /// Bytes of the paths in `waiting`.
+    /// Bytes of the paths and places in `waiting`.
     path_bytes: usize,
     /// What the walk met behind the files that wait.
     deferred: Option<ViewError>,
+    /// Where the file is that is being searched, or was last; `None` for the walk's own
+    /// place.
+    at: Option<Place>,
+    /// Where to begin in the first file.
+    within: Option<FilePlace>,
     /// Blobs asked for at once.
     batch_len: usize,
     /// How many batches were asked for.
@@ -99,6 +104,7 @@ pub struct Grep {
 struct Waiting {
     path: BString,
     id: ObjectId,
+    place: Place,
     /// The batch it was asked for in last, from 1; 0 for none.
     batch: u64,
 }
@@ -123,9 +129,30 @@ impl Grep {
             waiting: VecDeque::new(),
             path_bytes: 0,
             deferred: None,
+            at: None,
+            within: None,
             batch_len: MissingSet::MAX_BLOBS,
             batches: 0,
             ended: false,
+        }
+    }
+
+    /// The same search from `place` on, which is that of an earlier one; `within` is where
+    /// to begin in the file that is there. What is before is neither read nor asked for.
+    #[must_use]
+    pub fn starting_at(mut self, place: &Place, within: Option<FilePlace>) -> Self {
+        self.walk = self.walk.starting_at(place);
+        self.within = within;
+        self
+    }
+
+    /// The place of the file that something was reported of last, after a sink stopped the
+    /// search; after an error, of the first file that was not searched to its end.
+    pub fn place(&self) -> Place {
+        match (&self.at, self.waiting.front()) {
+            (Some(at), _) => at.clone(),
+            (None, Some(next)) => next.place.clone(),
+            (None, None) => self.walk.next_place(),
         }
     }
 
@@ -145,6 +172,7 @@ impl Grep {
         sink: &mut (impl Sink + ?Sized),
         interrupt: &dyn Interrupt,
     ) -> Result<Lookup<GrepStats>, Error> {
+        self.at = None;
         while !self.ended {
             if !self.waiting.is_empty() {
                 if let Some(missing) = self.search_waiting(objects, sink, interrupt)? {
@@ -162,7 +190,12 @@ impl Grep {
                 Step::Item(entry) => match read_blob(objects, &entry.id)? {
                     Some(text) => {
                         let file = FileRef { path: entry.path, id: entry.id, text: &text };
-                        self.ended = self.search.file(&file, sink, interrupt)?;
+                        let within = self.within.take().unwrap_or_default();
+                        let searched = self.search.file(&file, within, sink, interrupt);
+                        if !matches!(searched, Ok(false)) {
+                            self.at = Some(self.walk.place());
+                        }
+                        self.ended = searched?;
                     }
                     None => {
                         let waiting = Waiting::at(&entry);
@@ -205,11 +238,16 @@ impl Grep {
                 }
                 return Ok(Some(self.missing_ahead(objects, interrupt)?));
             }
-            let Some(Waiting { path, .. }) = self.waiting.pop_front() else { break };
-            self.path_bytes -= path.len();
+            let Some(waiting) = self.waiting.pop_front() else { break };
+            self.path_bytes -= waiting.held_bytes();
             if let Some(text) = read? {
-                let file = FileRef { path: path.as_ref(), id, text: &text };
-                self.ended = self.search.file(&file, sink, interrupt)?;
+                let file = FileRef { path: waiting.path.as_ref(), id, text: &text };
+                let within = self.within.take().unwrap_or_default();
+                let searched = self.search.file(&file, within, sink, interrupt);
+                if !matches!(searched, Ok(false)) {
+                    self.at = Some(waiting.place);
+                }
+                self.ended = searched?;
             }
         }
         Ok(None)
@@ -258,15 +296,20 @@ impl Grep {
         Ok(missing)
     }
 
-    fn wait(&mut self, file: Waiting) {
-        self.path_bytes += file.path.len();
+    fn wait(&mut self, mut file: Waiting) {
+        file.place = self.walk.place();
+        self.path_bytes += file.held_bytes();
         self.waiting.push_back(file);
     }
 }
 
 impl Waiting {
     fn at(entry: &WalkEntry<'_>) -> Self {
-        Self { path: entry.path.into(), id: entry.id, batch: 0 }
+        Self { path: entry.path.into(), id: entry.id, place: Place::default(), batch: 0 }
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.path.len() + size_of_val(self.place.levels())
     }
 }
 
@@ -275,10 +318,11 @@ impl Search {
     fn file(
         &mut self,
         file: &FileRef<'_>,
+        within: FilePlace,
         sink: &mut (impl Sink + ?Sized),
         interrupt: &dyn Interrupt,
     ) -> Result<bool, Error> {
-        let searched = self.searcher.search(file, sink, interrupt)?;
+        let searched = self.searcher.search_from(file, within, sink, interrupt)?;
         let stats = &mut self.stats;
         if searched.binary {
             stats.files_binary += 1;
@@ -308,7 +352,7 @@ fn read_blob(objects: &impl Objects, id: &ObjectId) -> Result<Option<bytes::Byte
 
 /// Files that may wait while the cursor looks ahead for missing ones.
 const MAX_WAITING: usize = 1 << 16;
-/// Bytes of their paths.
+/// Bytes of their paths and places.
 const MAX_WAITING_PATH_BYTES: usize = 4 << 20;
 
 #[cfg(test)]

@@ -17,5 +17,5 @@ mod tests;
 pub use cursor::{Grep, GrepOptions, GrepStats};
 pub use matcher::{MatchRange, Matcher};
 pub use pattern::{MatchOptions, PatternError, PatternKind, PatternSpec};
-pub use searcher::{Output, SearchOptions, Searched, Searcher, is_binary};
+pub use searcher::{FilePlace, Output, SearchOptions, Searched, Searcher, is_binary};
 pub use sink::{ContextLine, FileRef, FileSummary, Hit, Sink};

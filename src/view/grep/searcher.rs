@@ -52,6 +52,20 @@ impl SearchOptions {
     }
 }
 
+/// Where a search goes on within a file that an earlier search was stopped in. The default
+/// is the file's beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FilePlace {
+    /// Where the next line begins, in bytes from the start of the file.
+    pub offset: usize,
+    /// How many lines are before it.
+    pub lines_before: u64,
+    /// Lines that begin before this byte were reported, be it as context.
+    pub shown_to: usize,
+    /// Lines found so far, which count for [`SearchOptions::max_per_file`].
+    pub found: u64,
+}
+
 /// What became of one file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Searched {
@@ -117,6 +131,21 @@ impl Searcher {
         sink: &mut (impl Sink + ?Sized),
         interrupt: &dyn Interrupt,
     ) -> Result<Searched, Error> {
+        self.search_from(file, FilePlace::default(), sink, interrupt)
+    }
+
+    /// Searches the lines of `file` from `place` on: with what was reported up to there it
+    /// is what [`search`](Self::search) reports, if lines are what is reported.
+    ///
+    /// # Errors
+    /// Those of [`search`](Self::search).
+    pub fn search_from(
+        &mut self,
+        file: &FileRef<'_>,
+        place: FilePlace,
+        sink: &mut (impl Sink + ?Sized),
+        interrupt: &dyn Interrupt,
+    ) -> Result<Searched, Error> {
         if !self.options.binary && is_binary(file.text) {
             return Ok(Searched { binary: true, ..Searched::default() });
         }
@@ -124,7 +153,8 @@ impl Searcher {
             Output::Files => 1,
             Output::Count | Output::Lines => self.total_left,
         };
-        let allowed = allowed.min(self.options.max_per_file.unwrap_or(u64::MAX));
+        let per_file = self.options.max_per_file.unwrap_or(u64::MAX);
+        let allowed = allowed.min(per_file.saturating_sub(place.found));
         if allowed == 0 || self.total_left == 0 {
             return Ok(Searched { stop: self.total_left == 0, ..Searched::default() });
         }
@@ -135,11 +165,11 @@ impl Searcher {
                     options: &self.options,
                     file,
                     sink,
-                    counter: LineCounter::default(),
-                    shown_to: None,
+                    counter: LineCounter { at: place.offset, before: place.lines_before },
+                    shown_to: (place.found > 0).then_some(place.shown_to.max(place.offset)),
                     separate: self.shown,
                 };
-                let found = report.all(&mut lines, allowed)?;
+                let found = report.all(&mut lines, place.offset, allowed)?;
                 self.shown |= report.shown_to.is_some();
                 found
             }
@@ -172,10 +202,15 @@ struct Report<'a, S: ?Sized> {
 }
 
 impl<S: Sink + ?Sized> Report<'_, S> {
-    /// Reports at most `allowed` hits: how many there were, and whether to go on.
-    fn all(&mut self, lines: &mut Lines<'_>, allowed: u64) -> Result<(u64, bool), Error> {
+    /// Reports at most `allowed` hits, beginning at `from`: how many there were, and
+    /// whether to go on.
+    fn all(
+        &mut self,
+        lines: &mut Lines<'_>,
+        mut from: usize,
+        allowed: u64,
+    ) -> Result<(u64, bool), Error> {
         let mut found = 0;
-        let mut from = 0;
         while found < allowed {
             let Some(line) = lines.next(from)? else { break };
             from = line.end + 1;

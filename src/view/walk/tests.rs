@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::super::fixture::Fixture;
 use super::*;
+use crate::error::Error;
 use crate::limits::{Interrupted, NeverInterrupt};
 use crate::object::Mode;
 
@@ -400,6 +401,53 @@ fn submodules_and_links_are_handed_out_and_not_entered() {
     assert!(matches!(walk.next(&fixture, &NeverInterrupt), Ok(Step::Done)));
 }
 
+#[test]
+fn a_place_is_exact_where_names_repeat_and_nothing_is_in_order() {
+    let fixture = Fixture::new();
+    let file = fixture.blob("file");
+    let inner = fixture.tree(&[(Mode::BLOB, b"z", file), (Mode::BLOB, b"a/b", file)]);
+    let root = fixture.tree(&[
+        (Mode::BLOB, b"x", file),
+        (Mode::TREE, b"x", inner),
+        (Mode::BLOB, b"x", file),
+        (Mode::TREE, b"", inner),
+        (Mode::TREE, b"x", inner),
+    ]);
+    let (want, _) = walk_all(&fixture, root, WalkOptions::default());
+    assert_eq!(want.len(), 8);
+    let mut walk = Walk::new(root, WalkOptions::default(), &Limits::default());
+    for at in 0..want.len() {
+        assert!(matches!(walk.next(&fixture, &NeverInterrupt), Ok(Step::Item(_))));
+        let rest = Walk::new(root, WalkOptions::default(), &Limits::default());
+        let mut rest = rest.starting_at(&walk.place());
+        for path in &want[at..] {
+            let Step::Item(entry) = rest.next(&fixture, &NeverInterrupt).unwrap() else { panic!() };
+            assert_eq!(entry.path, path);
+        }
+        assert!(matches!(rest.next(&fixture, &NeverInterrupt), Ok(Step::Done)));
+    }
+}
+
+#[test]
+fn a_place_of_another_tree_is_an_error_once() {
+    let fixture = Fixture::new();
+    let root = fixture.snapshot(&PATHS);
+    let filtered = filtered(&["!a"], &[]);
+    for (options, levels) in [
+        (WalkOptions::default(), &[9][..]),
+        (WalkOptions::default(), &[0, 0, 0, 0]),
+        (WalkOptions::default(), &[1, 0]),
+        (WalkOptions::default(), &[u32::MAX, u32::MAX]),
+        (filtered, &[0, 0]),
+    ] {
+        let place = Place::new(levels.to_vec());
+        let mut walk = Walk::new(root, options, &Limits::default()).starting_at(&place);
+        let error = walk.next(&fixture, &NeverInterrupt).unwrap_err();
+        assert_eq!(Error::from(error).code(), "bad_cursor", "{levels:?}");
+        assert!(matches!(walk.next(&fixture, &NeverInterrupt), Ok(Step::Done)));
+    }
+}
+
 fn some_paths() -> impl Strategy<Value = BTreeSet<String>> {
     prop::collection::btree_set("[abc]{1,2}(/[abc]{1,2}){0,4}(\\.[rc])?", 1..40)
 }
@@ -433,6 +481,49 @@ proptest! {
         prop_assert_eq!(seen, want);
         prop_assert!(fetched.len() <= 6, "one request for each level: {:?}", fetched);
         prop_assert!(walked.most_reads() <= 1);
+    }
+
+    #[test]
+    fn a_walk_goes_on_where_another_one_stood(
+        paths in some_paths(),
+        globs in prop::collection::vec("!?([abc]{1,2}|\\*\\.r)/?", 0..2),
+        at in 0usize..40,
+        trees in any::<bool>(),
+        missing in any::<bool>(),
+    ) {
+        let paths: Vec<_> = paths.into_iter().collect();
+        let fixture = Fixture::new();
+        let root = fixture.snapshot(&paths);
+        let filter = PathFilter::new(&globs, &[""; 0], &Limits::default()).unwrap();
+        let options = WalkOptions { filter, trees, ..WalkOptions::default() };
+        let (want, _) = walk_all(&fixture, root, options.clone());
+        let mut walk = Walk::new(root, options.clone(), &Limits::default());
+        let mut before = 0;
+        let mut place = walk.next_place();
+        while before < at && let Step::Item(_) = walk.next(&fixture, &NeverInterrupt).unwrap() {
+            place = walk.next_place();
+            prop_assert!(walk.place().levels() < place.levels());
+            before += 1;
+        }
+        let all: Vec<_> = trees_below(&fixture, root).into_iter().map(|(_, id)| id).collect();
+        if missing {
+            fixture.hide_all(Kind::Tree, all.iter().copied());
+        }
+        let mut rest = Walk::new(root, options.clone(), &Limits::default()).starting_at(&place);
+        let mut seen = Vec::new();
+        loop {
+            match rest.next(&fixture, &NeverInterrupt).unwrap() {
+                Step::Item(entry) => seen.push(entry.path.to_owned()),
+                Step::Missing(missing) => {
+                    fixture.fetch(&missing);
+                    // Given up in the middle, and taken up again.
+                    let place = rest.next_place();
+                    rest = Walk::new(root, options.clone(), &Limits::default()).starting_at(&place);
+                }
+                Step::Done => break,
+            }
+        }
+        prop_assert_eq!(&seen, &want[before..]);
     }
 
     #[test]

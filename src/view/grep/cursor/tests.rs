@@ -187,6 +187,73 @@ fn an_error_about_one_folder_comes_after_the_hits_before_it() {
     }
 }
 
+/// Reports at most so many lines, and where the next one is to be looked for.
+struct Some {
+    most: usize,
+    paths: Vec<BString>,
+    within: FilePlace,
+}
+
+impl Sink for Some {
+    fn begin(&mut self, _: &FileRef<'_>) -> Result<bool, Error> {
+        self.within.found = 0;
+        Ok(true)
+    }
+
+    fn hit(&mut self, hit: &Hit<'_>) -> Result<bool, Error> {
+        self.paths.push(format!("{}:{}", hit.file.path, hit.line_number).into());
+        self.within = FilePlace {
+            offset: hit.offset + hit.line.len() + 1,
+            lines_before: hit.line_number,
+            shown_to: 0,
+            found: self.within.found + 1,
+        };
+        Ok(self.paths.len() < self.most)
+    }
+}
+
+#[test]
+fn searches_that_go_on_find_together_what_one_finds_and_read_nothing_twice() {
+    for most in [1, 2, 3, 7, 100] {
+        let fixture = Fixture::new();
+        let file = |text: &str| fixture.blob(text);
+        let (three, one, none) = (file("x\n\nx\nx"), file("-\nx\n"), file("-\n"));
+        let inner = fixture.tree(&[(Mode::BLOB, b"1", three), (Mode::BLOB, b"2", none)]);
+        let root = fixture.tree(&[
+            (Mode::BLOB, b"a", none),
+            (Mode::TREE, b"b", inner),
+            (Mode::BLOB, b"c", one),
+            (Mode::TREE, b"d", inner),
+        ]);
+        let mut all = Some { most: 100, paths: Vec::new(), within: FilePlace::default() };
+        assert!(matches!(
+            grep(root, "x", GrepOptions::default()).run(&fixture, &mut all, &NeverInterrupt),
+            Ok(Lookup::Ready(_))
+        ));
+        assert_eq!(all.paths.len(), 7);
+
+        let (mut paths, mut place, mut within) = (Vec::new(), Place::default(), None);
+        for _ in 0..=7 {
+            let mut grep = grep(root, "x", GrepOptions::default()).starting_at(&place, within);
+            let mut page = Some { most, paths: Vec::new(), within: within.unwrap_or_default() };
+            fixture.hide(one);
+            let stats = loop {
+                match grep.run(&fixture, &mut page, &NeverInterrupt).unwrap() {
+                    Lookup::Ready(stats) => break stats,
+                    Lookup::Missing(missing) => fixture.fetch(&missing),
+                }
+            };
+            assert!(stats.files_searched <= most as u64 + 3);
+            paths.append(&mut page.paths);
+            (place, within) = (grep.place(), Option::Some(page.within));
+            if !stats.stopped {
+                break;
+            }
+        }
+        assert_eq!(paths, all.paths, "{most} at a time");
+    }
+}
+
 #[test]
 fn a_search_goes_on_after_an_interrupt() {
     struct Third(Cell<u32>);
