@@ -187,12 +187,15 @@ fn cfg_stays_outside_of_functions() {
 
 #[test]
 fn only_results_are_serialized() {
-    let breach = ["2: only the result types of agent/results.rs are serialized"];
+    let breach = ["2: only questions and results of agent are JSON"];
     let plain = "#[derive(Clone, Serialize)] struct X;";
     let guarded = "#[cfg_attr(feature = \"serde\", derive(serde::Serialize))] struct X;";
     assert_eq!(found("oid.rs", plain), breach);
     assert_eq!(found("cli/grep.rs", plain), breach);
     assert_eq!(found("agent/results.rs", plain), [""; 0]);
+    assert_eq!(found("agent/results/hit.rs", plain), [""; 0]);
+    assert_eq!(found("agent/query.rs", plain), [""; 0]);
+    assert_eq!(found("agent/cursor.rs", plain), breach);
     assert_eq!(found("oid.rs", guarded), breach);
     assert_eq!(found("agent/results.rs", guarded), [""; 0]);
 }

@@ -26,25 +26,36 @@
 //! `kind` is that of [`Exchange::kind`]. `status` and `error` are left out where there are
 //! none.
 
+mod ask;
 mod climb;
+mod cursor;
 mod drive;
 mod exchange;
 mod flights;
 mod history;
 mod noted;
 mod prefetch;
+mod query;
 mod remote;
 mod repo;
 mod resolve;
 mod results;
+#[cfg(feature = "schema")]
+mod schema;
 mod snapshot;
 mod source;
+mod stop;
 mod trace;
 
+pub use ask::{AnyAnswer, Ask};
 pub use history::{CloneOptions, Cloned};
 pub use prefetch::PrefetchOptions;
+pub use query::*;
 pub use remote::{Remote, RemoteOptions};
 pub use repo::Repo;
 pub use results::*;
+#[cfg(feature = "schema")]
+pub use schema::schema;
 pub use snapshot::{ReadOptions, Snapshot};
 pub use source::Source;
+pub use stop::Stop;

@@ -6,11 +6,11 @@ use crate::oid::ObjectId;
 use crate::store::{MissingSet, Objects};
 use crate::view::glob::PathFilter;
 use crate::view::path;
-use crate::view::walk::WalkOptions;
+use crate::view::walk::{Place, WalkEntry, WalkOptions};
 
 use super::drive::{Rounds, answer};
 use super::results::Prefetched;
-use super::snapshot::Snapshot;
+use super::snapshot::{Snapshot, Walked};
 use super::source::Source;
 
 /// What an id in a set of files takes, there and in the set of those that are absent.
@@ -72,14 +72,17 @@ impl<S: Source> Snapshot<S> {
         let mut files = MissingSet::default();
         let mut paid = self.source().budget().empty();
         let mut refused = Ok(());
-        self.walk_tree(tree, options, &mut |entry| {
+        let mut visit = |entry: &WalkEntry<'_>| {
             let is_file = entry.mode.kind() != EntryKind::Gitlink;
             if is_file && files.insert(entry.id, Some(Kind::Blob)) {
                 refused = paid.grow(BYTES_PER_FILE);
             }
             refused.is_ok()
-        })
-        .await?;
+        };
+        let start = Place::default();
+        if let Walked::Failed(error, _) = self.walk_tree(tree, options, &start, &mut visit).await {
+            return Err(error);
+        }
         refused?;
         let count = files.len() as u64;
         Ok((still_missing(self.source().store(), &files)?, count))

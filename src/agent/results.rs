@@ -1,8 +1,16 @@
 //! Plain result types: what the library's callers, the command line and later faces get.
 //!
 //! With the feature `serde` they serialize; nothing below them does. An id is its
-//! hexadecimal digits, and bytes are `{"text": ...}` or, where they are not UTF-8,
-//! `{"bytes": base64}`, as in ripgrep.
+//! hexadecimal digits, a mode its octal ones, and bytes are `{"text": ...}` or, where they
+//! are not UTF-8, `{"bytes": base64}`, as in ripgrep. What every face hands out is an
+//! [`Answer`] of the items here, or a [`Failure`].
+
+mod answer;
+mod failure;
+mod hit;
+mod items;
+#[cfg(feature = "serde")]
+pub(super) mod text;
 
 mod stats;
 
@@ -17,11 +25,16 @@ use crate::view::list::{Listing, Stat};
 use crate::view::read::{self, Read};
 use crate::view::walk::WalkEntry;
 
+pub use answer::{Answer, AnswerStats, Envelope, SearchStats, Truncated};
+pub use failure::Failure;
+pub use hit::{ByteRange, Cut, FileMatches, GrepItem, Hit, NearLine};
+pub use items::{Below, FilePart, ReadError, ReadItem, RefItem, RepoInfo, StatItem, TreeNode};
 pub use stats::{Exchange, Stats};
 
 /// What an entry of a folder is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum EntryType {
     /// A file, executable or not.
     File,
@@ -36,17 +49,23 @@ pub enum EntryType {
 /// An entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Entry {
     /// Its path from the root.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "as_text"))]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "text::as_text"))]
+    #[cfg_attr(feature = "schema", schemars(with = "text::Text"))]
     pub path: BString,
     /// What it is.
+    #[cfg_attr(feature = "serde", serde(rename = "type"))]
     pub entry_type: EntryType,
     /// Its mode in the tree: `0o100644`, `0o100755`, `0o120000`, `0o040000`, `0o160000`,
-    /// or what an odd git wrote.
+    /// or what an odd git wrote; in JSON its octal digits, six of them.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "text::as_octal"))]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub mode: u32,
     /// The id of its blob, tree or commit.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "as_hex"))]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "text::as_hex"))]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub id: ObjectId,
     /// Bytes of a file that is held already; listing never fetches for a size.
     pub size: Option<u64>,
@@ -55,15 +74,19 @@ pub struct Entry {
 /// What is in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Folder {
     /// The commit it was read from.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "as_hex"))]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "text::as_hex"))]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub commit: ObjectId,
     /// The path asked for, normalised; empty for the root.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "as_text"))]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "text::as_text"))]
+    #[cfg_attr(feature = "schema", schemars(with = "text::Text"))]
     pub path: BString,
     /// Where it was found after symbolic links were followed.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "as_text"))]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "text::as_text"))]
+    #[cfg_attr(feature = "schema", schemars(with = "text::Text"))]
     pub resolved_path: BString,
     /// Its entries in the order of its tree; of a path that is no folder, that path.
     pub entries: Vec<Entry>,
@@ -74,6 +97,7 @@ pub struct Folder {
 /// What a Git LFS pointer points to; the content itself is never fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lfs {
     /// The SHA-256 of the content, in hexadecimal digits.
     pub oid: String,
@@ -84,23 +108,31 @@ pub struct Lfs {
 /// A file's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct File {
     /// The commit it was read from.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "as_hex"))]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "text::as_hex"))]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub commit: ObjectId,
     /// The path asked for, normalised.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "as_text"))]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "text::as_text"))]
+    #[cfg_attr(feature = "schema", schemars(with = "text::Text"))]
     pub path: BString,
     /// Where it was found after symbolic links were followed.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "as_text"))]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "text::as_text"))]
+    #[cfg_attr(feature = "schema", schemars(with = "text::Text"))]
     pub resolved_path: BString,
     /// Its mode in the tree.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "text::as_octal"))]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub mode: u32,
     /// The id of its blob.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "as_hex"))]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "text::as_hex"))]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub id: ObjectId,
     /// The content; of a symbolic link that was not followed, its target.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "as_text"))]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "text::as_text"))]
+    #[cfg_attr(feature = "schema", schemars(with = "text::Text"))]
     pub bytes: Bytes,
     /// What it points to, when the content is a Git LFS pointer.
     pub lfs: Option<Lfs>,
@@ -109,24 +141,30 @@ pub struct File {
 /// A submodule: a commit of another repository, which is never fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Submodule {
     /// The commit it was read from.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "as_hex"))]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "text::as_hex"))]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub commit: ObjectId,
     /// Where it is mounted.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "as_text"))]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "text::as_text"))]
+    #[cfg_attr(feature = "schema", schemars(with = "text::Text"))]
     pub path: BString,
     /// The commit of the other repository.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "as_hex"))]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "text::as_hex"))]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub id: ObjectId,
     /// The address that `.gitmodules` names, as written there.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "as_optional_text"))]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "text::as_optional_text"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<text::Text>"))]
     pub url: Option<BString>,
 }
 
 /// Some lines of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lines {
     /// The file, with the lines asked for as its content.
     pub file: File,
@@ -139,6 +177,7 @@ pub struct Lines {
 /// What reading a path came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ReadAnswer {
     /// A file or a link.
     File(File),
@@ -149,9 +188,11 @@ pub enum ReadAnswer {
 /// What a search came to, beside its hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GrepSummary {
     /// The commit that was searched.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "as_hex"))]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "text::as_hex"))]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub commit: ObjectId,
     /// Files searched.
     pub files_searched: u64,
@@ -170,9 +211,11 @@ pub struct GrepSummary {
 /// What a prefetch brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Prefetched {
     /// The commit whose files are now held.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "as_hex"))]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "text::as_hex"))]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub commit: ObjectId,
     /// Distinct files of the snapshot that are held.
     pub blobs_held: u64,
@@ -181,7 +224,7 @@ pub struct Prefetched {
 }
 
 impl EntryType {
-    fn of(mode: Mode) -> Self {
+    pub(super) fn of(mode: Mode) -> Self {
         match mode.kind() {
             EntryKind::Blob | EntryKind::Executable => Self::File,
             EntryKind::Gitlink => Self::Submodule,
@@ -267,53 +310,6 @@ impl GrepSummary {
             bytes_searched: stats.bytes_searched,
             hits: stats.lines_found,
             stopped_early: stats.stopped,
-        }
-    }
-}
-
-#[cfg(feature = "serde")]
-fn as_hex<S: serde::Serializer>(id: &ObjectId, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(id)
-}
-
-#[cfg(feature = "serde")]
-fn as_optional_hex<S: serde::Serializer>(
-    id: &Option<ObjectId>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serde::Serialize::serialize(&id.map(|id| id.to_string()), serializer)
-}
-
-#[cfg(feature = "serde")]
-fn as_text<S: serde::Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-    serde::Serialize::serialize(&Text::of(bytes), serializer)
-}
-
-#[cfg(feature = "serde")]
-fn as_optional_text<S: serde::Serializer>(
-    bytes: &Option<BString>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serde::Serialize::serialize(&bytes.as_ref().map(|bytes| Text::of(bytes)), serializer)
-}
-
-/// Bytes as they appear in JSON.
-#[cfg(feature = "serde")]
-#[derive(serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Text<'a> {
-    Text(&'a str),
-    Bytes(String),
-}
-
-#[cfg(feature = "serde")]
-impl<'a> Text<'a> {
-    fn of(bytes: &'a [u8]) -> Self {
-        use base64::Engine as _;
-
-        match std::str::from_utf8(bytes) {
-            Ok(text) => Self::Text(text),
-            Err(_) => Self::Bytes(base64::engine::general_purpose::STANDARD.encode(bytes)),
         }
     }
 }

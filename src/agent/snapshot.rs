@@ -5,15 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bstr::{BStr, BString, ByteSlice as _};
 
 use crate::error::{Error, ErrorKind};
-use crate::limits::NeverInterrupt;
 use crate::oid::ObjectId;
 use crate::store::{Lookup, MissingSet};
 use crate::text::escape_for_people;
 use crate::view::glob::PathFilter;
-use crate::view::grep::{Grep, GrepOptions, Matcher, Sink};
+use crate::view::grep::{FilePlace, Grep, GrepOptions, GrepStats, Matcher, Sink};
 use crate::view::lines::LineRange;
 use crate::view::path::{self, Peeled};
-use crate::view::walk::{Walk, WalkEntry, WalkOptions};
+use crate::view::walk::{Place, Walk, WalkEntry, WalkOptions};
 use crate::view::{Step, ViewError, list, read};
 
 use super::drive::{Rounds, answer};
@@ -22,6 +21,7 @@ use super::repo::Repo;
 use super::resolve::{Resolved, resolve};
 use super::results::{Entry, Folder, GrepSummary, Lines, ReadAnswer};
 use super::source::Source;
+use super::stop::Stop;
 
 /// A ref resolved once to a commit. Every answer is about that commit and carries its id,
 /// so answers stay consistent while the branch moves. A clone is the same snapshot.
@@ -30,6 +30,7 @@ pub struct Snapshot<S> {
     repo: Repo<S>,
     asked_for: Arc<BString>,
     pin: Arc<Mutex<Pin>>,
+    stop: Stop,
 }
 
 impl<S> Clone for Snapshot<S> {
@@ -38,8 +39,26 @@ impl<S> Clone for Snapshot<S> {
             repo: self.repo.clone(),
             asked_for: Arc::clone(&self.asked_for),
             pin: Arc::clone(&self.pin),
+            stop: self.stop.clone(),
         }
     }
+}
+
+/// How a walk ended.
+pub(super) enum Walked {
+    Done,
+    /// At the entry that is here, which was not wanted any more.
+    Stopped(Place),
+    /// Behind what was handed out, which is here.
+    Failed(Error, Place),
+}
+
+/// How a search ended.
+pub(super) struct Searched {
+    pub(super) stats: GrepStats,
+    /// Where it goes on, if it ended early: see [`Grep::place`].
+    pub(super) place: Place,
+    pub(super) error: Option<Error>,
 }
 
 #[derive(Debug)]
@@ -68,7 +87,19 @@ impl<S: Source> Snapshot<S> {
     pub(super) fn new(repo: Repo<S>, asked_for: &BStr, resolved: Resolved) -> Self {
         let Resolved { id, ref_name, warning } = resolved;
         let pin = Pin { id, ref_name, warning, peeled: None };
-        Self { repo, asked_for: Arc::new(asked_for.to_owned()), pin: Arc::new(Mutex::new(pin)) }
+        Self {
+            repo,
+            asked_for: Arc::new(asked_for.to_owned()),
+            pin: Arc::new(Mutex::new(pin)),
+            stop: Stop::default(),
+        }
+    }
+
+    /// The same snapshot, whose work `stop` stops: computation where it looks whether to
+    /// go on, and what is waited for at once.
+    #[must_use]
+    pub fn stopped_by(&self, stop: &Stop) -> Self {
+        Self { stop: stop.clone(), ..self.clone() }
     }
 
     /// The repository it was taken of.
@@ -124,7 +155,7 @@ impl<S: Source> Snapshot<S> {
         let limits = &*self.repo.limits;
         let read = self
             .answer(|store| {
-                read::read_many(store, &tree, paths, options.follow, limits, &NeverInterrupt)
+                read::read_many(store, &tree, paths, options.follow, limits, &self.stop)
             })
             .await?;
         let commit = self.commit();
@@ -152,9 +183,8 @@ impl<S: Source> Snapshot<S> {
     pub async fn ls(&self, path: impl AsRef<[u8]>) -> Result<Folder, Error> {
         let tree = self.tree().await?;
         let (path, limits) = (path.as_ref(), &*self.repo.limits);
-        let listing = self
-            .answer(|store| list::ls(store, &tree, path, true, limits, &NeverInterrupt))
-            .await?;
+        let listing =
+            self.answer(|store| list::ls(store, &tree, path, true, limits, &self.stop)).await?;
         Ok(Folder::of(self.commit(), listing))
     }
 
@@ -179,7 +209,10 @@ impl<S: Source> Snapshot<S> {
         mut visit: impl FnMut(&WalkEntry<'_>) -> bool,
     ) -> Result<(), Error> {
         let tree = self.tree().await?;
-        self.walk_tree(tree, options, &mut visit).await
+        match self.walk_tree(tree, options, &Place::default(), &mut visit).await {
+            Walked::Failed(error, _) => Err(error),
+            Walked::Done | Walked::Stopped(_) => Ok(()),
+        }
     }
 
     /// The files, links and submodules whose paths match `pattern`, in git's order: `*`
@@ -222,20 +255,9 @@ impl<S: Source> Snapshot<S> {
         options: GrepOptions,
         sink: &mut impl Sink,
     ) -> Result<GrepSummary, Error> {
-        if options.filter.is_unrestricted() {
-            self.fetch_whole(PrefetchOptions::default().max_blob_bytes).await?;
-        }
-        let tree = self.tree().await?;
-        let mut grep = Grep::new(tree, matcher, options, &self.repo.limits);
-        let mut rounds = Rounds::default();
-        loop {
-            let source = self.source();
-            let step = source.compute(|| grep.run(source.store(), sink, &NeverInterrupt))?;
-            match step {
-                Lookup::Ready(stats) => return Ok(GrepSummary::of(self.commit(), &stats)),
-                Lookup::Missing(missing) => self.fetch(&mut rounds, &missing).await?,
-            }
-        }
+        let start = (Place::default(), None);
+        let Searched { stats, error, .. } = self.search(matcher, options, start, sink).await?;
+        error.map_or_else(|| Ok(GrepSummary::of(self.commit(), &stats)), Err)
     }
 }
 
@@ -259,7 +281,8 @@ impl<S: Source> Snapshot<S> {
             if let Some(tree) = known {
                 return Ok(tree);
             }
-            match answer(self.source(), |store| path::peel(store, &id)).await {
+            let peeled = answer(self.source(), |store| path::peel(store, &id));
+            match self.stop.guard(peeled).await {
                 Ok(peeled) => {
                     let tree = peeled.tree;
                     self.pin().peeled.get_or_insert(peeled);
@@ -285,10 +308,11 @@ impl<S: Source> Snapshot<S> {
         if peeled {
             return Ok(false);
         }
-        let fetched = match self.source().fetch_snapshot(id, max_blob_bytes).await {
+        let fetch = |id| self.stop.guard(self.source().fetch_snapshot(id, max_blob_bytes));
+        let fetched = match fetch(id).await {
             Err(error) if is_gone(&error) && self.list_again(id).await? => {
                 let id = self.pin().id;
-                self.source().fetch_snapshot(id, max_blob_bytes).await
+                fetch(id).await
             }
             fetched => fetched,
         };
@@ -304,7 +328,8 @@ impl<S: Source> Snapshot<S> {
                 return Ok(pin.id != gone);
             }
         }
-        let resolved = resolve(self.source(), self.asked_for.as_bstr()).await?;
+        let resolved = resolve(self.source(), self.asked_for.as_bstr());
+        let resolved = self.stop.guard(resolved).await?;
         let mut pin = self.pin();
         if pin.id != gone || pin.peeled.is_some() || resolved.id == gone {
             return Ok(pin.id != gone);
@@ -318,38 +343,75 @@ impl<S: Source> Snapshot<S> {
         Ok(true)
     }
 
-    /// Walks `tree`, fetching what it needs, until `visit` returns `false`.
+    /// Walks `tree` from `start` on, fetching what it needs, until `visit` returns `false`.
     pub(super) async fn walk_tree(
         &self,
         tree: ObjectId,
         options: WalkOptions,
+        start: &Place,
         visit: &mut impl FnMut(&WalkEntry<'_>) -> bool,
-    ) -> Result<(), Error> {
+    ) -> Walked {
         let source = self.source();
-        let mut walk = Walk::new(tree, options, &self.repo.limits);
+        let mut walk = Walk::new(tree, options, &self.repo.limits).starting_at(start);
         let mut rounds = Rounds::default();
         loop {
-            let missing = source.compute(|| -> Result<_, Error> {
+            let step = source.compute(|| {
                 loop {
-                    match walk.next(source.store(), &NeverInterrupt)? {
-                        Step::Item(entry) if visit(&entry) => {}
-                        Step::Missing(missing) => return Ok(Some(missing)),
-                        Step::Item(_) | Step::Done => return Ok(None),
+                    match walk.next(source.store(), &self.stop) {
+                        Ok(Step::Item(entry)) if visit(&entry) => {}
+                        step => return step.map(|step| step.map(drop)),
                     }
                 }
-            })?;
-            match missing {
-                Some(missing) => self.fetch(&mut rounds, &missing).await?,
-                None => return Ok(()),
+            });
+            let fetched = match step {
+                Ok(Step::Missing(missing)) => self.fetch(&mut rounds, &missing).await,
+                Ok(Step::Item(())) => return Walked::Stopped(walk.place()),
+                Ok(Step::Done) => return Walked::Done,
+                Err(error) => Err(error.into()),
+            };
+            if let Err(error) = fetched {
+                return Walked::Failed(error, walk.next_place());
             }
         }
+    }
+
+    /// Searches from `start` on, fetching what it needs, until `sink` has enough. An error
+    /// here is one before the search began.
+    pub(super) async fn search(
+        &self,
+        matcher: Matcher,
+        options: GrepOptions,
+        start: (Place, Option<FilePlace>),
+        sink: &mut impl Sink,
+    ) -> Result<Searched, Error> {
+        if options.filter.is_unrestricted() {
+            self.fetch_whole(PrefetchOptions::default().max_blob_bytes).await?;
+        }
+        let tree = self.tree().await?;
+        let grep = Grep::new(tree, matcher, options, &self.repo.limits);
+        let mut grep = grep.starting_at(&start.0, start.1);
+        let mut rounds = Rounds::default();
+        let error = loop {
+            let source = self.source();
+            let step = source.compute(|| grep.run(source.store(), sink, &self.stop));
+            let fetched = match step {
+                Ok(Lookup::Ready(_)) => break None,
+                Ok(Lookup::Missing(missing)) => self.fetch(&mut rounds, &missing).await,
+                Err(error) => Err(error),
+            };
+            if let Err(error) = fetched {
+                break Some(error);
+            }
+        };
+        Ok(Searched { stats: *grep.stats(), place: grep.place(), error })
     }
 
     async fn answer<T>(
         &self,
         ask: impl FnMut(&S::Store) -> Result<Lookup<T>, ViewError>,
     ) -> Result<T, Error> {
-        answer(self.source(), ask).await.map_err(|error| self.if_gone(error))
+        let answered = self.stop.guard(answer(self.source(), ask)).await;
+        answered.map_err(|error| self.if_gone(error))
     }
 
     pub(super) async fn fetch(
@@ -357,7 +419,8 @@ impl<S: Source> Snapshot<S> {
         rounds: &mut Rounds,
         missing: &MissingSet,
     ) -> Result<(), Error> {
-        rounds.fetch(self.source(), missing).await.map_err(|error| self.if_gone(error))
+        let fetched = self.stop.guard(rounds.fetch(self.source(), missing)).await;
+        fetched.map_err(|error| self.if_gone(error))
     }
 
     /// Says of an object that the host does not have what that means for this snapshot.

@@ -7,7 +7,6 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::task::Poll;
 
 use event_listener::Event;
 
@@ -53,8 +52,10 @@ impl Stop {
 
     /// The first reason stays.
     fn stop(&self, why: u8) {
-        let order = (Ordering::Release, Ordering::Relaxed);
-        drop(self.0.why.compare_exchange(GOES_ON, why, order.0, order.1));
+        let swap = |seen| (seen == GOES_ON).then_some(why);
+        if self.0.why.fetch_update(Ordering::Release, Ordering::Relaxed, swap).is_err() {
+            return;
+        }
         self.0.stopped.notify(usize::MAX);
     }
 
@@ -91,7 +92,7 @@ impl Interrupt for Stop {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use std::future::{pending, ready};
-    use std::task::{Context, Waker};
+    use std::task::{Context, Poll, Waker};
 
     use super::*;
     use crate::error::ErrorKind;

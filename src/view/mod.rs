@@ -5,6 +5,7 @@
 //! waits, fetches, or knows a repository's address. Small reads start again from the
 //! root after a fetch; cursors keep ids and offsets and go on where they were.
 
+pub mod count;
 pub mod excerpt;
 #[cfg(test)]
 mod fixture;
@@ -40,6 +41,17 @@ pub enum Step<T> {
     Missing(MissingSet),
     /// There is nothing more.
     Done,
+}
+
+impl<T> Step<T> {
+    /// The same with `change` made to an item.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Step<U> {
+        match self {
+            Self::Item(item) => Step::Item(change(item)),
+            Self::Missing(missing) => Step::Missing(missing),
+            Self::Done => Step::Done,
+        }
+    }
 }
 
 /// Why a view has no answer. Paths are as bytes; messages show them escaped.

@@ -61,6 +61,15 @@ impl Place {
         Self(levels)
     }
 
+    /// The place behind the entry that is here, if that is no folder.
+    #[must_use]
+    pub fn behind(mut self) -> Self {
+        if let Some(number) = self.0.last_mut() {
+            *number = number.saturating_add(1);
+        }
+        self
+    }
+
     /// Its numbers.
     pub fn levels(&self) -> &[u32] {
         &self.0
@@ -166,10 +175,10 @@ impl Walk {
             return Place(way.chain(self.start.iter().copied()).collect());
         }
         let mut place = self.place();
-        match self.open {
-            Some(_) => place.0.push(0),
-            None => place.0.iter_mut().next_back().into_iter().for_each(|number| *number += 1),
+        if self.open.is_none() {
+            return place.behind();
         }
+        place.0.push(0);
         place
     }
 

@@ -102,8 +102,9 @@ const ZLIB: &[(&str, &str)] = &[
 ];
 /// The one file below the faces that names `tracing`.
 const TRACES: &str = "agent/trace.rs";
-/// Where result types are serialized.
-const RESULTS: &str = "agent/results";
+/// Where the format is that every face reads and writes: questions, results, and the one
+/// type for the results of any question.
+const FORMAT: &[&str] = &["agent/ask.rs", "agent/query", "agent/results"];
 
 /// Every breach in `sources`, which are all files of the crate.
 pub(crate) fn breaches(sources: &[Source]) -> Vec<Breach> {
@@ -205,8 +206,9 @@ impl File<'_> {
         }
         for (line, words) in &facts.derives {
             let serializes = |w: &String| matches!(w.as_str(), "Serialize" | "Deserialize");
-            if words.iter().any(serializes) && !self.source.path.starts_with(RESULTS) {
-                self.breach(*line, "only the result types of agent/results.rs are serialized");
+            let is_format = FORMAT.iter().any(|path| self.source.path.starts_with(path));
+            if words.iter().any(serializes) && !is_format {
+                self.breach(*line, "only questions and results of agent are JSON");
             }
         }
         let Some(rank) = self.rank_of_file() else {

@@ -9,10 +9,10 @@ use super::Stats;
 /// One page of an answer.
 ///
 /// In JSON every face writes exactly this. Fields may be added in a minor version; what is
-/// here keeps its name and meaning until [`schema`](Self::schema) has another number.
+/// here keeps its name and meaning until `schema` has another number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "AnswerOf{T}"))]
 pub struct Answer<T> {
     /// What the items are and which version of the format this is, such as
     /// `gitsip.grep/1`.

@@ -6,6 +6,7 @@ use crate::oid::ObjectId;
 /// What a repository has cost so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stats {
     /// The version of git's protocol that the host speaks; `None` for a local repository.
     pub protocol: Option<u8>,
@@ -41,6 +42,7 @@ pub struct Stats {
 /// One HTTP request, and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Exchange {
     /// What it asked for: `blobs`, `capabilities`, `commits` (with their trees), `history`,
     /// `refs`, `snapshot` (commits with trees and files) or `trees`.
@@ -48,7 +50,8 @@ pub struct Exchange {
     /// How many objects were asked for by id.
     pub objects: u64,
     /// The first of them.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "super::as_optional_hex"))]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "super::text::as_optional_hex"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub first: Option<ObjectId>,
     /// The HTTP status; `None` when no answer came, or has come yet.
     pub status: Option<u16>,

@@ -6,6 +6,7 @@ use bstr::BString;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::oid::ObjectId;
+use crate::view::lines::LineRange;
 
 /// Bytes as they are in JSON: `{"text": ..}` where they are UTF-8, else `{"bytes": ..}`
 /// in base64.
@@ -104,4 +105,11 @@ fn bytes_of<E: serde::de::Error>(text: TextOrString) -> Result<BString, E> {
             .map(BString::from)
             .map_err(|error| E::custom(format_args!("bytes are no base64: {error}"))),
     }
+}
+
+pub(in crate::agent) fn from_lines<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<LineRange>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    text.map(|text| text.parse().map_err(serde::de::Error::custom)).transpose()
 }

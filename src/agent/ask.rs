@@ -1,0 +1,268 @@
+//! Answers to [`Query`] values: page by page, or item by item as they are found.
+//!
+//! What every method shares is here: the cursor, the commit it pins, and what an answer
+//! says about itself. Each method is a file beside, and `page.rs` knows when a page is full.
+//! Nothing here prints or encodes.
+
+mod grep;
+mod list;
+mod page;
+mod read;
+mod refs;
+mod tree;
+mod weigh;
+
+use bstr::BString;
+
+use crate::error::{Error, ErrorKind};
+use crate::limits::Interrupted;
+use crate::store::Objects as _;
+use crate::view::ViewError;
+use crate::view::walk::Place;
+
+use super::cursor::{Cursor, Position, Question};
+use super::query::Query;
+use super::repo::Repo;
+use super::results::{
+    Answer, AnswerStats, Entry, Envelope, GrepItem, Prefetched, ReadItem, RefItem, RepoInfo,
+    SearchStats, StatItem, Stats, TreeNode, Truncated,
+};
+use super::snapshot::Snapshot;
+use super::source::Source;
+use super::stop::Stop;
+
+use page::Page;
+
+/// Bytes of JSON on a page when the question does not say. Enough for 10,000 hits.
+const DEFAULT_PAGE_BYTES: u64 = 4 << 20;
+/// Patterns of one question: more are no question of a person or program seen.
+const MAX_PATTERNS: usize = 1_000;
+/// Paths of one question.
+const MAX_PATHS: usize = 10_000;
+
+/// A question that can be put to a repository.
+///
+/// ```no_run
+/// # async fn example<S: gitsip::agent::Source>(
+/// #     repo: &gitsip::agent::Repo<S>,
+/// # ) -> Result<(), gitsip::Error> {
+/// use gitsip::agent::{Ask as _, GlobQuery, Stop};
+///
+/// let mut query =
+///     GlobQuery { patterns: vec!["*.rs".into()], limit: Some(100), ..GlobQuery::default() };
+/// loop {
+///     let page = query.ask(repo, &Stop::default()).await?;
+///     page.items.iter().for_each(|entry| println!("{}", entry.path));
+///     query.cursor = page.next;
+///     if query.cursor.is_none() {
+///         break;
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub trait Ask: Sized {
+    /// What is found.
+    type Item;
+
+    #[doc(hidden)]
+    fn run<S: Source, F: FnMut(Self::Item) -> Result<bool, Error>>(
+        &self,
+        repo: &Repo<S>,
+        stop: &Stop,
+        page: Page<F>,
+    ) -> impl Future<Output = Result<Envelope, Error>>;
+
+    /// One page of the answer.
+    ///
+    /// # Errors
+    ///
+    /// What kept the first item from being found; an answer that is cut short behind it
+    /// says so in [`truncated`](Answer::truncated). `Usage` with code `bad_cursor` for a
+    /// cursor that is none, or belongs to another question.
+    fn ask<S: Source>(
+        &self,
+        repo: &Repo<S>,
+        stop: &Stop,
+    ) -> impl Future<Output = Result<Answer<Self::Item>, Error>> {
+        async {
+            let mut items = Vec::new();
+            let paid = repo.source.budget().empty();
+            let page = Page::new(DEFAULT_PAGE_BYTES, Some(paid), |item| {
+                items.push(item);
+                Ok(true)
+            });
+            let envelope = self.run(repo, stop, page).await?;
+            Ok(envelope.with(items))
+        }
+    }
+
+    /// The same with each item handed to `take` when it is found, until it returns `false`.
+    /// Without a `max_bytes` in the question their bytes are not limited.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ask`](Self::ask) and of `take`.
+    fn stream<S: Source>(
+        &self,
+        repo: &Repo<S>,
+        stop: &Stop,
+        take: impl FnMut(Self::Item) -> Result<bool, Error>,
+    ) -> impl Future<Output = Result<Envelope, Error>> {
+        self.run(repo, stop, Page::new(u64::MAX, None, take))
+    }
+}
+
+/// The answer to any question; in JSON just that answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(untagged))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum AnyAnswer {
+    /// Of `refs`.
+    Refs(Answer<RefItem>),
+    /// Of `ls` and `glob`.
+    Entries(Answer<Entry>),
+    /// Of `tree`.
+    Tree(Answer<TreeNode>),
+    /// Of `stat`.
+    Stat(Answer<StatItem>),
+    /// Of `read`.
+    Read(Answer<ReadItem>),
+    /// Of `grep`.
+    Grep(Answer<GrepItem>),
+    /// Of `prefetch`.
+    Prefetch(Answer<Prefetched>),
+}
+
+impl<S: Source> Repo<S> {
+    /// The answer to any question, one page of it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Ask::ask`].
+    pub async fn ask(&self, query: &Query, stop: &Stop) -> Result<AnyAnswer, Error> {
+        Ok(match query {
+            Query::Refs(query) => AnyAnswer::Refs(query.ask(self, stop).await?),
+            Query::Ls(query) => AnyAnswer::Entries(query.ask(self, stop).await?),
+            Query::Tree(query) => AnyAnswer::Tree(query.ask(self, stop).await?),
+            Query::Stat(query) => AnyAnswer::Stat(query.ask(self, stop).await?),
+            Query::Read(query) => AnyAnswer::Read(query.ask(self, stop).await?),
+            Query::Glob(query) => AnyAnswer::Entries(query.ask(self, stop).await?),
+            Query::Grep(query) => AnyAnswer::Grep(query.ask(self, stop).await?),
+            Query::Prefetch(query) => AnyAnswer::Prefetch(query.ask(self, stop).await?),
+        })
+    }
+
+    /// What is known of the repository without asking its host.
+    pub fn info(&self) -> RepoInfo {
+        let Stats { requests, bytes_received, objects, store_bytes, fallbacks, .. } = self.stats();
+        RepoInfo {
+            name: self.source.name(),
+            object_format: self.source.store().format().name().to_owned(),
+            objects,
+            memory_bytes: store_bytes,
+            requests,
+            bytes_received,
+            fallbacks,
+        }
+    }
+}
+
+/// A question about a commit, on its way to an answer.
+struct Asking<S> {
+    snapshot: Snapshot<S>,
+    question: Question,
+    /// The ref of the page before, when there was one.
+    ref_name: Option<BString>,
+    /// Items on the pages before.
+    found: u64,
+    /// Where this page begins; `None` for the first.
+    at: Option<Position>,
+    before: Stats,
+}
+
+/// How a page ended.
+struct Ended {
+    truncated: Option<Truncated>,
+    /// Where the next page begins.
+    next: Option<Position>,
+    /// Items on this page.
+    taken: u64,
+    search: Option<SearchStats>,
+}
+
+impl<S: Source> Asking<S> {
+    async fn begin(
+        repo: &Repo<S>,
+        stop: &Stop,
+        at: &str,
+        cursor: Option<&str>,
+        question: Question,
+    ) -> Result<Self, Error> {
+        let before = repo.stats();
+        let Some(text) = cursor else {
+            let snapshot = stop.guard(repo.snapshot(at)).await?.stopped_by(stop);
+            return Ok(Self { snapshot, question, ref_name: None, found: 0, at: None, before });
+        };
+        let Cursor { commit, ref_name, found, at, .. } = Cursor::decode(text, question)?;
+        // Only refs have no commit, and theirs is another question.
+        let commit = commit.ok_or_else(bad_place)?;
+        let snapshot = repo.snapshot(commit.to_string()).await?.stopped_by(stop);
+        Ok(Self { snapshot, question, ref_name, found, at: Some(at), before })
+    }
+
+    /// Where a walk begins.
+    fn place(&self) -> Result<Place, Error> {
+        match &self.at {
+            None => Ok(Place::default()),
+            Some(Position::At(place)) => Ok(place.clone()),
+            Some(_) => Err(bad_place()),
+        }
+    }
+
+    fn end(self, schema: &'static str, ended: Ended) -> Envelope {
+        let Ended { truncated, next, taken, search } = ended;
+        let commit = Some(self.snapshot.commit());
+        let ref_name = self.ref_name.or_else(|| self.snapshot.ref_name());
+        let next = next.map(|at| {
+            let found = self.found.saturating_add(taken);
+            let (question, ref_name) = (self.question, ref_name.clone());
+            Cursor { question, commit, ref_name, found, at }.encode()
+        });
+        let mut stats = AnswerStats::between(&self.before, self.snapshot.repo().stats());
+        stats.warnings.extend(self.snapshot.warning());
+        stats.search = search;
+        Envelope { schema, commit, ref_name, truncated, next, stats }
+    }
+}
+
+/// Why an error leaves what was found before it true, if it does.
+fn partial(error: &Error) -> Option<Truncated> {
+    let source = std::error::Error::source(error);
+    if error.kind() == ErrorKind::Limit {
+        return Some(Truncated::Budget);
+    }
+    match source.and_then(|source| source.downcast_ref()) {
+        Some(Interrupted::Deadline) => return Some(Truncated::Deadline),
+        Some(Interrupted::Cancelled) => return None,
+        None => {}
+    }
+    let is_damaged = matches!(source?.downcast_ref(), Some(ViewError::Tree { .. }));
+    is_damaged.then_some(Truncated::Damaged)
+}
+
+/// A cursor of the right question that says something else than its answers say.
+fn bad_place() -> Error {
+    ViewError::NoSuchPlace.into()
+}
+
+/// Refuses questions that are too large to be meant.
+fn check_sizes(patterns: usize, paths: usize) -> Result<(), Error> {
+    for (what, count, most) in [("patterns", patterns, MAX_PATTERNS), ("paths", paths, MAX_PATHS)] {
+        if count > most {
+            let why = format!("{count} {what} are more than the {most} of one question");
+            return Err(Error::new(ErrorKind::Usage, why).with_code("too_many"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,332 @@
+//! Searches: what a question asks of `view::grep`, and hits with the lines around them.
+//!
+//! A page ends behind its last hit, and the search is not carried on to see whether there
+//! is another one: that could cost a download.
+
+use bstr::BString;
+
+use super::super::cursor::{Meaning, Position, Question};
+use super::super::query::{GrepQuery, OutputMode};
+use super::super::repo::Repo;
+use super::super::results::{
+    Envelope, FileMatches, GrepItem, Hit, NearLine, SearchStats, Truncated,
+};
+use super::super::snapshot::{Searched, Snapshot};
+use super::super::source::Source;
+use super::super::stop::Stop;
+use super::page::{Offered, Page};
+use super::{Ask, Asking, Ended, bad_place, check_sizes, partial};
+use crate::error::{Error, ErrorKind};
+use crate::limits::Limits;
+use crate::view::glob::PathFilter;
+use crate::view::grep::{
+    self, ContextLine, FilePlace, FileRef, FileSummary, GrepOptions, GrepStats, MatchOptions,
+    Matcher, Output, PatternKind, PatternSpec, SearchOptions, Sink,
+};
+use crate::view::walk::Place;
+
+/// Lines around a hit: a page that holds more of them than hits is no page of hits.
+const MAX_CONTEXT: u32 = 1_000;
+
+impl Ask for GrepQuery {
+    type Item = GrepItem;
+
+    async fn run<S: Source, F: FnMut(GrepItem) -> Result<bool, Error>>(
+        &self,
+        repo: &Repo<S>,
+        stop: &Stop,
+        page: Page<F>,
+    ) -> Result<Envelope, Error> {
+        check_sizes(self.patterns.len().max(self.globs.len()), self.paths.len())?;
+        // Judged before anything is fetched.
+        let matcher = self.matcher(&repo.limits)?;
+        if self.max_total == Some(0) {
+            return Err(Error::new(ErrorKind::Usage, "max_total is 0: ask for at least one"));
+        }
+        let filter = PathFilter::new(&self.globs, &self.paths, &repo.limits)?;
+        let cursor = self.cursor.as_deref();
+        let asking = Asking::begin(repo, stop, &self.at, cursor, self.question()).await?;
+        if !filter.is_unrestricted() {
+            check_paths(&asking.snapshot, &self.paths).await?;
+        }
+        let (place, within) = match &asking.at {
+            None => (Place::default(), None),
+            Some(Position::At(place)) => (place.clone(), None),
+            Some(Position::Within(place, path, within)) => {
+                (place.clone(), Some((path.clone(), *within)))
+            }
+            Some(_) => return Err(bad_place()),
+        };
+        let total_left = self.max_total.map(|total| total.saturating_sub(asking.found));
+        let limit = self.limit.into_iter().chain(total_left).min();
+        let mut page = page.bounded(limit, self.max_bytes);
+        let options = GrepOptions { filter, search: self.search_options(total_left)? };
+        let start = (place, within.as_ref().map(|(_, within)| *within));
+        let mut sink = Collector::new(self, within, &mut page);
+        let searched = asking.snapshot.search(matcher, options, start, &mut sink).await?;
+        let ended = sink.end(searched, total_left)?;
+        Ok(asking.end("gitsip.grep/1", ended))
+    }
+}
+
+impl GrepQuery {
+    fn question(&self) -> Question {
+        let flags = [
+            self.fixed_strings,
+            self.ignore_case,
+            self.smart_case,
+            self.word,
+            self.invert,
+            self.multiline,
+            self.binary,
+        ];
+        let flags = flags.iter().fold(0, |bits, &flag| bits << 1 | u64::from(flag));
+        Meaning::of("grep")
+            .text(&self.at)
+            .texts(&self.patterns)
+            .texts(&self.globs)
+            .texts(&self.paths)
+            .number(flags)
+            .number(self.before.into())
+            .number(self.after.into())
+            .number(self.output_mode as u64)
+            .optional(self.max_count)
+            .optional(self.max_total)
+            .optional(self.max_columns)
+            .question()
+    }
+
+    fn matcher(&self, limits: &Limits) -> Result<Matcher, Error> {
+        let kind = if self.fixed_strings { PatternKind::Fixed } else { PatternKind::Regex };
+        let specs: Vec<PatternSpec<'_>> =
+            self.patterns.iter().map(|text| PatternSpec { text, kind }).collect();
+        let options = MatchOptions {
+            ignore_case: self.ignore_case,
+            smart_case: self.smart_case,
+            word: self.word,
+            multi_line: self.multiline,
+            max_regex_bytes: limits.max_regex_bytes,
+        };
+        Ok(Matcher::new(&specs, &options)?)
+    }
+
+    fn search_options(&self, total_left: Option<u64>) -> Result<SearchOptions, Error> {
+        let lines = |count: u32| match usize::try_from(count) {
+            Ok(lines) if count <= MAX_CONTEXT => Ok(lines),
+            _ => {
+                let why = format!("{count} lines of context are more than {MAX_CONTEXT}");
+                Err(Error::new(ErrorKind::Usage, why).with_code("too_many"))
+            }
+        };
+        Ok(SearchOptions {
+            invert: self.invert,
+            before: lines(self.before)?,
+            after: lines(self.after)?,
+            binary: self.binary,
+            output: match self.output_mode {
+                OutputMode::Lines => Output::Lines,
+                OutputMode::Files => Output::Files,
+                OutputMode::Count => Output::Count,
+            },
+            max_per_file: self.max_count,
+            // Of counts the total is one of files, which the page knows.
+            max_total: total_left.filter(|_| self.output_mode != OutputMode::Count),
+        })
+    }
+}
+
+/// A path that is not there is a slip of the pen, not a search without a hit.
+async fn check_paths<S: Source>(snapshot: &Snapshot<S>, paths: &[BString]) -> Result<(), Error> {
+    for path in paths {
+        match snapshot.stat(path).await {
+            Err(error)
+                if error.kind() == ErrorKind::NotFound
+                    && path.iter().any(|byte| b"*?[".contains(byte)) =>
+            {
+                let context = format!("{}; for a pattern of paths use globs", error.context());
+                let code = error.code();
+                return Err(Error::new(ErrorKind::NotFound, context)
+                    .with_code(code)
+                    .with_source(error));
+            }
+            other => drop(other?),
+        }
+    }
+    Ok(())
+}
+
+/// Fills a page.
+struct Collector<'a, F> {
+    query: &'a GrepQuery,
+    page: &'a mut Page<F>,
+    max_columns: usize,
+    /// The file that the search is in, once something was found in it.
+    file: Option<BString>,
+    /// Behind the last hit on the page, if that is in `file`.
+    behind: Option<FilePlace>,
+    /// A hit that may get more lines, and what is behind it.
+    pending: Option<(Hit, FilePlace)>,
+    /// Lines before the next hit.
+    before: Vec<NearLine>,
+    /// Where this page began within a file.
+    start: Option<(BString, FilePlace)>,
+    refused: Option<Truncated>,
+    /// All of `file` was searched.
+    file_ended: bool,
+}
+
+impl<'a, F: FnMut(GrepItem) -> Result<bool, Error>> Collector<'a, F> {
+    fn new(
+        query: &'a GrepQuery,
+        start: Option<(BString, FilePlace)>,
+        page: &'a mut Page<F>,
+    ) -> Self {
+        // One line does not take more than a page, whatever is asked for.
+        let most = page.bytes_left().clamp(MIN_COLUMNS, MAX_COLUMNS);
+        let columns = query.max_columns.unwrap_or(u64::MAX).min(most);
+        Self {
+            query,
+            page,
+            max_columns: usize::try_from(columns).unwrap_or(usize::MAX),
+            file: None,
+            behind: None,
+            pending: None,
+            before: Vec::new(),
+            start,
+            refused: None,
+            file_ended: false,
+        }
+    }
+
+    /// Puts the pending hit on the page. Whether there is room for another one.
+    fn flush(&mut self) -> Result<bool, Error> {
+        let Some((hit, behind)) = self.pending.take() else { return Ok(!self.page.is_full()) };
+        match self.page.offer(GrepItem::Hit(hit))? {
+            Offered::Taken => {
+                self.behind = Some(behind);
+                if self.page.is_full() {
+                    self.refused = Some(Truncated::Limit);
+                }
+            }
+            Offered::Refused(why) => self.refused = Some(why),
+        }
+        Ok(self.refused.is_none())
+    }
+
+    /// How many hits of the file are on this page and the ones before.
+    fn found(&self) -> u64 {
+        match (&self.pending, &self.behind) {
+            (Some((_, behind)), _) | (None, Some(behind)) => behind.found,
+            (None, None) => 0,
+        }
+    }
+
+    fn end(mut self, searched: Searched, total_left: Option<u64>) -> Result<Ended, Error> {
+        let Searched { stats, place, error } = searched;
+        if self.refused.is_none() {
+            // Lines that were still to come around it are not waited for.
+            self.flush()?;
+        }
+        let taken = self.page.taken();
+        let truncated = match error {
+            None if total_left.is_some_and(|left| taken >= left) => Some(Truncated::Total),
+            None => self.refused,
+            Some(error) => match partial(&error) {
+                Some(why) if taken > 0 => Some(self.refused.unwrap_or(why)),
+                _ => return Err(error),
+            },
+        };
+        let next = match truncated {
+            None | Some(Truncated::Total) => None,
+            Some(_) => Some(self.position(place)),
+        };
+        Ok(Ended { truncated, next, taken, search: Some(SearchStats::of(&stats)) })
+    }
+
+    /// Where the next page begins, given the place of the last file.
+    fn position(self, place: Place) -> Position {
+        match (self.file, self.behind) {
+            _ if self.file_ended => Position::At(place.behind()),
+            (Some(path), Some(behind)) => Position::Within(place, path, behind),
+            _ => Position::At(place),
+        }
+    }
+}
+
+impl<F: FnMut(GrepItem) -> Result<bool, Error>> Sink for Collector<'_, F> {
+    fn begin(&mut self, file: &FileRef<'_>) -> Result<bool, Error> {
+        self.file = Some(file.path.into());
+        let start = self.start.take().filter(|(path, _)| *path == file.path);
+        self.behind = start.map(|(_, within)| within);
+        self.before.clear();
+        Ok(true)
+    }
+
+    fn hit(&mut self, hit: &grep::Hit<'_>) -> Result<bool, Error> {
+        if !self.flush()? {
+            return Ok(false);
+        }
+        let offset = hit.offset + hit.line.len() + 1;
+        let behind = FilePlace {
+            offset,
+            lines_before: hit.line_number,
+            shown_to: offset,
+            found: self.found() + 1,
+        };
+        let mut item = Hit::of(hit, self.max_columns);
+        item.before = std::mem::take(&mut self.before);
+        self.pending = Some((item, behind));
+        if self.query.after == 0 { self.flush() } else { Ok(true) }
+    }
+
+    fn context(&mut self, line: &ContextLine<'_>) -> Result<bool, Error> {
+        let near = NearLine::of(line, self.max_columns);
+        match &mut self.pending {
+            Some((hit, behind)) if line.line_number <= hit.line + u64::from(self.query.after) => {
+                hit.after.push(near);
+                behind.shown_to = line.offset + line.line.len() + 1;
+            }
+            _ => self.before.push(near),
+        }
+        Ok(true)
+    }
+
+    fn end(&mut self, file: &FileRef<'_>, summary: &FileSummary) -> Result<bool, Error> {
+        let goes_on = match self.query.output_mode {
+            OutputMode::Lines => self.flush()?,
+            mode => {
+                let count = (mode == OutputMode::Count).then_some(summary.lines);
+                let item = GrepItem::File(FileMatches::of(file, count));
+                match self.page.offer(item)? {
+                    Offered::Taken if self.page.is_full() => {
+                        self.file_ended = true;
+                        self.refused = Some(Truncated::Limit);
+                    }
+                    Offered::Taken => {}
+                    Offered::Refused(why) => self.refused = Some(why),
+                }
+                self.refused.is_none()
+            }
+        };
+        if goes_on {
+            (self.file, self.behind) = (None, None);
+        }
+        Ok(goes_on)
+    }
+}
+
+impl SearchStats {
+    fn of(stats: &GrepStats) -> Self {
+        Self {
+            files_searched: stats.files_searched,
+            files_matched: stats.files_matched,
+            binary_files_skipped: stats.files_binary,
+            bytes_searched: stats.bytes_searched,
+        }
+    }
+}
+
+/// Bytes that are given of a line at least.
+const MIN_COLUMNS: u64 = 64;
+/// Bytes that are given of a line at most: as many as a page has by default.
+const MAX_COLUMNS: u64 = 4 << 20;

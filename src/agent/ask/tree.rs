@@ -1,0 +1,146 @@
+//! An outline of a folder: its entries down to a depth, in the order of a walk, and how
+//! much is below each folder.
+
+use super::super::cursor::{Meaning, Position};
+use super::super::drive::Rounds;
+use super::super::query::TreeQuery;
+use super::super::repo::Repo;
+use super::super::results::{Below, EntryType, Envelope, TreeNode, Truncated};
+use super::super::source::Source;
+use super::super::stop::Stop;
+use super::page::{Offered, Page};
+use super::{Ask, Asking, Ended, partial};
+use crate::error::Error;
+use crate::limits::Limits;
+use crate::store::{Lookup, MissingSet};
+use crate::view::Step;
+use crate::view::count::Counter;
+use crate::view::glob::PathFilter;
+use crate::view::walk::{Walk, WalkEntry, WalkOptions};
+
+impl Ask for TreeQuery {
+    type Item = TreeNode;
+
+    async fn run<S: Source, F: FnMut(TreeNode) -> Result<bool, Error>>(
+        &self,
+        repo: &Repo<S>,
+        stop: &Stop,
+        page: Page<F>,
+    ) -> Result<Envelope, Error> {
+        let mut page = page.bounded(self.limit, self.max_bytes);
+        let meaning = Meaning::of("tree").text(&self.at).text(&self.path);
+        let meaning = meaning.number(self.depth.into()).number(self.folders_only.into());
+        let question = meaning.question();
+        let asking = Asking::begin(repo, stop, &self.at, self.cursor.as_deref(), question).await?;
+        let folder = [asking.snapshot.ls(&self.path).await?.resolved_path];
+        let options = WalkOptions {
+            filter: PathFilter::new(&[] as &[&str], &folder, &repo.limits)?,
+            max_depth: Some(self.depth.max(1)),
+            trees: true,
+        };
+        let tree = asking.snapshot.tree().await?;
+        let walk = Walk::new(tree, options, &repo.limits).starting_at(&asking.place()?);
+        let mut outline = Outline::new(walk, self, &repo.limits);
+        let mut rounds = Rounds::default();
+        let source = asking.snapshot.source();
+        let error = loop {
+            let step = source.compute(|| outline.go_on(source.store(), stop, &mut page));
+            let fetched = match step {
+                Ok(None) => break None,
+                Ok(Some(missing)) => asking.snapshot.fetch(&mut rounds, &missing).await,
+                Err(error) => Err(error),
+            };
+            if let Err(error) = fetched {
+                break Some(error);
+            }
+        };
+        let truncated = match error {
+            None => outline.refused,
+            Some(error) => match partial(&error) {
+                Some(why) if page.taken() > 0 => Some(why),
+                _ => return Err(error),
+            },
+        };
+        let next = truncated.map(|_| Position::At(outline.next_place()));
+        let ended = Ended { truncated, next, taken: page.taken(), search: None };
+        Ok(asking.end("gitsip.tree/1", ended))
+    }
+}
+
+/// An outline that is being drawn.
+struct Outline {
+    walk: Walk,
+    counter: Counter,
+    depth: u32,
+    folders_only: bool,
+    /// A folder that is not counted yet, because trees are missing.
+    waiting: Option<TreeNode>,
+    refused: Option<Truncated>,
+}
+
+impl Outline {
+    fn new(walk: Walk, query: &TreeQuery, limits: &Limits) -> Self {
+        let (depth, folders_only) = (query.depth.max(1), query.folders_only);
+        let counter = Counter::new(limits);
+        Self { walk, counter, depth, folders_only, waiting: None, refused: None }
+    }
+
+    /// Hands out entries until the page is full, the walk has ended or something is
+    /// missing.
+    fn go_on<F: FnMut(TreeNode) -> Result<bool, Error>>(
+        &mut self,
+        store: &impl crate::store::Objects,
+        stop: &Stop,
+        page: &mut Page<F>,
+    ) -> Result<Option<MissingSet>, Error> {
+        loop {
+            let node = match self.waiting.take() {
+                Some(node) => node,
+                None => match self.walk.next(store, stop)? {
+                    Step::Item(entry) => node_of(&entry),
+                    Step::Missing(missing) => return Ok(Some(missing)),
+                    Step::Done => return Ok(None),
+                },
+            };
+            let is_folder = node.entry_type == EntryType::Folder;
+            if self.folders_only && !is_folder {
+                continue;
+            }
+            // Kept until it is handed out, whatever comes in between.
+            let mut node = self.waiting.insert(node).clone();
+            if is_folder {
+                match self.counter.count(store, &node.id, stop)? {
+                    Lookup::Ready(counts) => {
+                        node.below = Some(Below { files: counts.files, folders: counts.folders });
+                        node.is_closed = node.depth >= self.depth;
+                    }
+                    Lookup::Missing(missing) => return Ok(Some(missing)),
+                }
+            }
+            if let Offered::Refused(why) = page.offer(node)? {
+                self.refused = Some(why);
+                return Ok(None);
+            }
+            self.waiting = None;
+        }
+    }
+
+    /// Where another page begins: at what was not handed out.
+    fn next_place(&self) -> crate::view::walk::Place {
+        match self.waiting {
+            Some(_) => self.walk.place(),
+            None => self.walk.next_place(),
+        }
+    }
+}
+
+fn node_of(entry: &WalkEntry<'_>) -> TreeNode {
+    TreeNode {
+        path: entry.path.into(),
+        depth: entry.depth,
+        entry_type: EntryType::of(entry.mode),
+        id: entry.id,
+        below: None,
+        is_closed: false,
+    }
+}
