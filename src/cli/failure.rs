@@ -1,40 +1,17 @@
-//! How a command ends: its exit status, and the one line on standard error that says
-//! why and what to do.
+//! The one line on standard error that says why a command failed and what to do.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::process::ExitCode;
 
+use super::exit::{self, FOUND};
+use super::{output, screen};
 use crate::error::{Error, ErrorKind};
 use crate::text::escape_for_people;
-
-/// Something was found.
-pub(super) const FOUND: u8 = 0;
-/// Everything was looked at, and nothing was found.
-pub(super) const NOTHING_FOUND: u8 = 1;
-/// The user interrupted it.
-pub(super) const INTERRUPTED: u8 = 130;
-
-/// The status for an error of `kind`.
-pub(super) fn status(kind: ErrorKind) -> u8 {
-    match kind {
-        ErrorKind::Usage => 2,
-        ErrorKind::NotFound => 3,
-        ErrorKind::Auth => 4,
-        ErrorKind::Transport => 5,
-        ErrorKind::Limit => 6,
-        ErrorKind::Corrupt | ErrorKind::Malformed => 7,
-        ErrorKind::RateLimited => 8,
-        ErrorKind::Unsupported => 9,
-        ErrorKind::Cancelled => 10,
-        ErrorKind::Conflict => 11,
-        ErrorKind::Io => 12,
-    }
-}
 
 /// Says `error` and gives its status.
 pub(super) fn report(error: &Error) -> u8 {
     say(&error.to_string());
-    status(error.kind())
+    exit::of_error(error.kind())
 }
 
 /// Puts one line on standard error. Nobody is left to be told when that fails.
@@ -44,7 +21,7 @@ pub(super) fn say(text: &str) {
 
 /// The same for a line that is meant for a program.
 pub(super) fn say_as_it_is(line: &str) {
-    drop(writeln!(io::stderr(), "{line}"));
+    screen::say(line);
 }
 
 /// `text` as the one line that goes to standard error.
@@ -60,12 +37,13 @@ pub(super) fn of_arguments(error: &clap::Error) -> ExitCode {
     match error.kind() {
         Clap::DisplayHelp | Clap::DisplayVersion => {
             // A reader that has gone away needs no help.
-            drop(error.print());
-            ExitCode::from(FOUND)
+            let printed = error.print();
+            let failed = printed.err().filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
+            ExitCode::from(failed.map_or(FOUND, |error| report(&output::unwritable(error))))
         }
         Clap::DisplayHelpOnMissingArgumentOrSubcommand => {
             drop(error.print());
-            ExitCode::from(status(ErrorKind::Usage))
+            ExitCode::from(exit::of_error(ErrorKind::Usage))
         }
         _ => {
             let text = one_line(&error.render().to_string());

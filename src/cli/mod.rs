@@ -8,15 +8,19 @@ mod args;
 mod color;
 mod commands;
 mod credentials;
+mod exit;
 mod failure;
 mod grep;
 mod network;
 mod output;
 mod place;
+mod progress;
 mod quote;
 mod repo_arg;
 mod run;
+mod screen;
 mod types;
+mod verbose;
 
 use std::process::ExitCode;
 
@@ -51,5 +55,5 @@ fn answer(command: Command) -> Result<u8, Error> {
 
 fn print(text: &[u8]) -> Result<u8, Error> {
     Output::stdout().lock().write_through(text)?;
-    Ok(failure::FOUND)
+    Ok(exit::FOUND)
 }

@@ -4,10 +4,12 @@
 //! what was found before a deadline is still printed, up to a whole line.
 
 use std::io::{self, IsTerminal as _, Write};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::quote::push_quoted;
+use super::screen;
 use crate::error::{Error, ErrorKind};
 
 /// Buffered standard output. A clone is the same one.
@@ -40,17 +42,17 @@ impl Output {
     /// Writes what is there and takes nothing more: for whoever ends a command early. A
     /// write that hangs because nobody reads is not waited for.
     pub(super) fn finish_early(&self) {
-        for _ in 0..FINISH_TRIES {
-            match self.0.try_lock() {
-                Ok(mut buffer) => {
-                    // The command has an error to report already.
-                    drop(buffer.flush());
-                    buffer.closed = true;
-                    return;
-                }
-                Err(_) => std::thread::sleep(FINISH_PAUSE),
-            }
-        }
+        let output = self.clone();
+        let (finished, end) = channel();
+        std::thread::spawn(move || {
+            let mut buffer = output.lock();
+            // The command has an error to report already.
+            drop(buffer.flush());
+            buffer.closed = true;
+            // Nobody may wait any more.
+            let _ = finished.send(());
+        });
+        let _ = end.recv_timeout(FINISH_WITHIN);
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Buffer> {
@@ -70,10 +72,18 @@ impl Buffer {
         if self.live || self.bytes.len() >= FLUSH_BYTES { self.flush() } else { Ok(!self.closed) }
     }
 
-    /// Writes all that was appended. Whether anybody still reads.
+    /// Writes all that was appended, in pieces of whole lines that a pipe takes whole or
+    /// not at all, so that no half line is left when the process is ended in between.
+    /// Whether anybody still reads.
     pub(super) fn flush(&mut self) -> Result<bool, Error> {
         let bytes = std::mem::take(&mut self.bytes);
-        let written = self.write(&bytes);
+        let mut rest = &bytes[..];
+        let mut written = Ok(!self.closed);
+        while let (Ok(true), false) = (&written, rest.is_empty()) {
+            let (piece, after) = rest.split_at(whole_lines(rest));
+            written = self.write(piece);
+            rest = after;
+        }
         self.bytes = bytes;
         self.bytes.clear();
         written
@@ -88,22 +98,35 @@ impl Buffer {
         if self.closed {
             return Ok(false);
         }
-        match self.to.write_all(content).and_then(|()| self.to.flush()) {
+        let to = &mut self.to;
+        let mut write = || to.write_all(content).and_then(|()| to.flush());
+        match if self.live { screen::undisturbed(write) } else { write() } {
             Ok(()) => Ok(true),
             Err(error) => {
                 // Nothing more is tried, whatever the reason.
                 self.closed = true;
                 match error.kind() {
                     io::ErrorKind::BrokenPipe => Ok(false),
-                    _ => Err(Error::new(
-                        ErrorKind::Io,
-                        format!("standard output cannot be written: {error}"),
-                    )
-                    .with_source(error)),
+                    _ => Err(unwritable(error)),
                 }
             }
         }
     }
+}
+
+/// Bytes of the next piece of `text`: as many whole lines as a pipe takes at once, or one
+/// line that is longer.
+fn whole_lines(text: &[u8]) -> usize {
+    let end = |at| at + 1;
+    let fits = &text[..text.len().min(ATOMIC_BYTES)];
+    let last = memchr::memrchr(b'\n', fits).or_else(|| memchr::memchr(b'\n', text));
+    last.map_or(text.len(), end)
+}
+
+/// What is said of a standard output that cannot be written.
+pub(super) fn unwritable(error: io::Error) -> Error {
+    Error::new(ErrorKind::Io, format!("standard output cannot be written: {error}"))
+        .with_source(error)
 }
 
 /// Appends `text`.
@@ -153,9 +176,10 @@ impl Names {
 
 /// How much is gathered before it is written: a pipe's capacity on Linux.
 const FLUSH_BYTES: usize = 64 << 10;
-/// How long [`Output::finish_early`] waits for the buffer, in pauses.
-const FINISH_TRIES: u32 = 50;
-const FINISH_PAUSE: Duration = Duration::from_millis(2);
+/// What a pipe takes whole or not at all: `PIPE_BUF` on Linux, and never below 512.
+const ATOMIC_BYTES: usize = 4 << 10;
+/// How long [`Output::finish_early`] waits for a reader.
+const FINISH_WITHIN: Duration = Duration::from_millis(50);
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -213,7 +237,8 @@ mod tests {
         }
         assert!(output.lock().flush().unwrap());
         assert_eq!(taken.lock().unwrap().len(), 1_200_000);
-        assert!(*writes.lock().unwrap() <= 1_200_000 / FLUSH_BYTES as u32 + 1);
+        let fit = ATOMIC_BYTES / 12 * 12;
+        assert!(*writes.lock().unwrap() <= 1_200_000_usize.div_ceil(fit) as u32 + 20);
     }
 
     #[test]
@@ -240,6 +265,23 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::Io);
         assert!(error.to_string().starts_with("io: standard output"), "{error}");
         assert!(!output.lock().flush().unwrap());
+    }
+
+    #[test]
+    fn pieces_are_whole_lines_that_a_pipe_takes_at_once() {
+        let long = [&b"short\n"[..], &[b'x'; ATOMIC_BYTES], b"\nend\n"].concat();
+        for (text, bytes) in [
+            (&b"a\nb\n"[..], 4),
+            (b"no end", 6),
+            (b"a\nno end", 2),
+            (&long, 6),
+            (&long[6..], ATOMIC_BYTES + 1),
+            (&[b'x'; 2 * ATOMIC_BYTES], 2 * ATOMIC_BYTES),
+            (&b"1234567\n".repeat(ATOMIC_BYTES / 4), ATOMIC_BYTES),
+            (&b"123456\n".repeat(ATOMIC_BYTES / 4), ATOMIC_BYTES / 7 * 7),
+        ] {
+            assert_eq!(whole_lines(text), bytes, "{} bytes", text.len());
+        }
     }
 
     #[test]

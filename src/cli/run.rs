@@ -12,18 +12,20 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{JoinHandle, block_in_place};
 
-use super::args::Command;
+use super::args::{Command, Common};
 use super::commands::Job;
 use super::credentials::Credentials;
-use super::failure::{self, INTERRUPTED};
+use super::exit::INTERRUPTED;
+use super::failure;
 use super::network::{self, Network};
 use super::output::Output;
+use super::progress::{Show, Watch};
 use super::repo_arg::RepoArg;
-use crate::agent::{Remote, RemoteOptions, Repo, Source, Stats};
-use crate::client::progress::{Phase, Progress, ProgressListener};
+use super::{screen, verbose};
+use crate::agent::{Remote, RemoteOptions, Repo, Source, Stats, Stop};
 use crate::disk::{Local, Repository};
 use crate::error::{Error, ErrorKind};
-use crate::limits::{Budget, Limits};
+use crate::limits::{Budget, LimitExceeded, Limits, Which};
 use crate::parallel::Pool;
 
 /// Runs `command`; its exit status.
@@ -31,8 +33,11 @@ use crate::parallel::Pool;
 /// # Errors
 /// What kept it from being answered, yet to be reported.
 pub(super) fn run(command: Command) -> Result<u8, Error> {
-    let limits = Limits::default();
     let common = command.common().clone();
+    verbose::listen(common.verbose);
+    let limits = limits(&common);
+    let wish = if command.is_quiet() { Some(false) } else { common.wants_progress() };
+    let watch = Watch::new(Show::choose(wish));
     let repo = RepoArg::parse(command.repo())?;
     let job = Job::new(command, repo.pasted(), &limits)?;
     let network = common.network.clone();
@@ -41,10 +46,12 @@ pub(super) fn run(command: Command) -> Result<u8, Error> {
         limits,
         network,
         timeout: common.timeout,
+        watch: watch.clone(),
+        stop: Stop::default(),
         out: Output::stdout(),
         stats: Arc::default(),
     };
-    let (out, stats) = (asking.out.clone(), Arc::clone(&asking.stats));
+    let (out, stats, stop) = (asking.out.clone(), Arc::clone(&asking.stats), asking.stop.clone());
 
     let credentials = Arc::new(match &repo {
         RepoArg::Address(pasted) => Credentials::find(&pasted.repo, common.token_env.as_deref())?,
@@ -53,32 +60,59 @@ pub(super) fn run(command: Command) -> Result<u8, Error> {
     let for_remote = Arc::clone(&credentials);
 
     let runtime = runtime()?;
+    runtime.spawn(watch.redraw());
     let end = runtime.block_on(run_to_its_end(common.timeout, || match repo {
         RepoArg::Address(pasted) => tokio::spawn(asking.of_remote(pasted.repo, for_remote)),
         RepoArg::Path(path) => tokio::spawn(async move { asking.of_local(&path).await }),
     }));
+    if !matches!(end, End::Answered(_)) {
+        // Whoever interrupts once more does not want to wait for what is left.
+        runtime.spawn(die_when_interrupted());
+    }
     let status = match end {
         // What was printed before an error counts, and so does its failure to be.
         End::Answered(status) => out.lock().flush().and(status),
         End::Deadline(allowed) => {
+            stop.pass_deadline();
             out.finish_early();
             Err(deadline_passed(allowed))
         }
         End::Interrupted => {
+            stop.cancel();
             out.finish_early();
             Ok(INTERRUPTED)
         }
     };
     credentials.stop_asking();
-    // A search that does not hear of its end may go on until the process is gone.
+    // Opening and listing do not hear of their end, and may go on until the process is gone.
     runtime.shutdown_background();
+    screen::close();
 
     if common.stats
         && let Some(stats) = stats.get()
     {
         print_stats(&stats());
     }
-    status.map_err(|error| credentials.with_advice(error)).map_err(network::with_advice)
+    status
+        .map_err(|error| credentials.with_advice(error))
+        .map_err(network::with_advice)
+        .map_err(with_advice)
+}
+
+fn limits(common: &Common) -> Limits {
+    let limits = Limits::default();
+    Limits { max_memory: common.max_memory.unwrap_or(limits.max_memory), ..limits }
+}
+
+/// Says with which word of this command more memory is allowed.
+fn with_advice(error: Error) -> Error {
+    match error.limit() {
+        Some(LimitExceeded { which: Which::Memory, .. }) => {
+            let context = format!("{}; to allow more pass --max-memory SIZE", error.context());
+            Error::new(error.kind(), context).with_code(error.code()).with_source(error)
+        }
+        _ => error,
+    }
 }
 
 /// A command on its way to its repository.
@@ -87,6 +121,8 @@ struct Asking {
     limits: Limits,
     network: Network,
     timeout: Option<Duration>,
+    watch: Watch,
+    stop: Stop,
     out: Output,
     /// Filled in once the repository is open.
     stats: Arc<OnceLock<StatsSource>>,
@@ -101,7 +137,7 @@ impl Asking {
             auth: credentials.auth(),
             auth_source: credentials.source(),
             limits: self.limits.clone(),
-            progress: ProgressListener::new(warn_of_more),
+            progress: self.watch.listener(),
             retry: network::patience(&transport, self.timeout),
             workers: Pool::shared(),
             ..RemoteOptions::default()
@@ -125,14 +161,7 @@ impl Asking {
         let for_stats = repo.clone();
         // Set once, here.
         drop(self.stats.set(Box::new(move || for_stats.stats())));
-        self.job.run(&repo, &self.out).await
-    }
-}
-
-/// Says before a larger transfer begins why it is one.
-fn warn_of_more(progress: &Progress) {
-    if let Phase::Widening(why) = progress.phase {
-        failure::say(&format!("warning: {why}"));
+        self.job.run(&repo, &self.out, &self.stop).await
     }
 }
 
@@ -186,6 +215,12 @@ async fn interrupted() {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending().await
     }
+}
+
+/// Ends the process at the next interrupt, whatever it is doing.
+async fn die_when_interrupted() {
+    interrupted().await;
+    std::process::exit(INTERRUPTED.into());
 }
 
 /// Resolves after the time that is `allowed`; never, when all time is.

@@ -112,7 +112,7 @@ impl LooseStore {
         let damaged =
             StoreError::Corrupt { id: *id, what: "its file does not begin with a header" };
         // The true size is what is to be found out.
-        peek(file, u64::MAX, MAX_HEADER_LEN, budget, parse_header).ok_or(damaged)
+        peek(file, u64::MAX, MAX_HEADER_LEN, budget, parse_header)?.ok_or(damaged)
     }
 
     fn with_listing<T>(
@@ -214,6 +214,13 @@ mod tests {
         assert_eq!(&read(&store, &id).unwrap().unwrap().bytes[..], b"any");
         let absent = ObjectId::null(ObjectFormat::Sha1);
         assert_eq!(read(&store, &absent).unwrap(), None);
+    }
+
+    #[test]
+    fn too_little_memory_is_a_limit_and_no_damage() {
+        let (_dir, store, id) = store_with(&deflate(b"blob 3\0any", 6));
+        let refused = store.read(&id, &Limits::default(), &Budget::new(8)).unwrap_err();
+        assert!(matches!(refused, StoreError::Limit(_)), "{refused}");
     }
 
     #[test]

@@ -206,7 +206,7 @@ impl Repository {
                 let stream = pack.stream_and_after(first)?;
                 peek::peek(&stream, declared, MAX_DELTA_SIZES_LEN, &shared.budget, |bytes| {
                     DeltaSizes::parse(bytes).ok()
-                })
+                })?
                 .map(|sizes| sizes.result)
             }
         };

@@ -1,19 +1,20 @@
 //! The first bytes of a deflate stream, for sizes that stand at its beginning.
 
-use crate::limits::Budget;
-use crate::pack::inflate::Inflater;
+use crate::limits::{Budget, LimitExceeded};
+use crate::pack::inflate::{InflateError, Inflater};
 
 /// What `parse` makes of the beginning of `stream`'s output: it is tried with more and
 /// more of it, until it makes something or the output ends or is `max_bytes` long.
 ///
-/// `declared` is what the stream should inflate to, `u64::MAX` when nobody said.
+/// `declared` is what the stream should inflate to, `u64::MAX` when nobody said. A stream
+/// that is damaged says what it says before that.
 pub(super) fn peek<T>(
     stream: &[u8],
     declared: u64,
     max_bytes: usize,
     budget: &Budget,
     parse: impl Fn(&[u8]) -> Option<T>,
-) -> Option<T> {
+) -> Result<Option<T>, LimitExceeded> {
     let mut inflater = Inflater::new(budget);
     inflater.begin(declared);
     let mut rest = stream;
@@ -22,15 +23,16 @@ pub(super) fn peek<T>(
         let more = match inflater.push(piece) {
             Ok(step) if !step.done && step.consumed == piece.len() => Some(after),
             Ok(step) if !step.done && step.consumed > 0 => rest.get(step.consumed..),
+            Err(InflateError::Limit(limit)) => return Err(limit),
             // Also at the end of a stream of another size: what came out stays there.
             _ => None,
         };
         if let Some(found) = parse(inflater.bytes()) {
-            return Some(found);
+            return Ok(Some(found));
         }
         match more {
             Some(more) if inflater.bytes().len() < max_bytes && !more.is_empty() => rest = more,
-            _ => return None,
+            _ => return Ok(None),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clap::Args;
+use clap::{ArgAction, Args};
 
 use super::help::EVERYWHERE;
 use crate::cli::network::Network;
@@ -17,11 +17,33 @@ pub(in crate::cli) struct Common {
     /// Give up after this time: 30, 1.5s, 2m
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(in crate::cli) timeout: Option<Duration>,
+    /// Memory for what hosts send: 64MiB, 512M, 1g [512M]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(in crate::cli) max_memory: Option<u64>,
+    /// Say what is asked of the host; -vv says more
+    #[arg(short, long, action = ArgAction::Count)]
+    pub(in crate::cli) verbose: u8,
+    /// Show progress, in lines where no terminal is
+    #[arg(long, overrides_with = "no_progress")]
+    progress: bool,
+    /// Show no progress
+    #[arg(long, overrides_with = "progress")]
+    no_progress: bool,
     /// Say what it cost: one JSON line on standard error
     #[arg(long)]
     pub(in crate::cli) stats: bool,
     #[command(flatten)]
     pub(in crate::cli) network: Network,
+}
+
+impl Common {
+    /// What was said about progress, if something was.
+    pub(in crate::cli) fn wants_progress(&self) -> Option<bool> {
+        match (self.progress, self.no_progress) {
+            (false, false) => None,
+            (progress, _) => Some(progress),
+        }
+    }
 }
 
 /// Which commit is read.
@@ -49,10 +71,51 @@ fn parse_time(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Bytes, or a number with k, M, G or T, each 1,024 times the one before; `B` and `iB`
+/// behind them change nothing, and neither does upper or lower case.
+fn parse_size(text: &str) -> Result<u64, String> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let unit = unit.to_ascii_lowercase();
+    let power = match unit.strip_suffix("ib").or(unit.strip_suffix('b')).unwrap_or(&unit) {
+        "" if !unit.starts_with('i') => 0,
+        "k" => 1,
+        "m" => 2,
+        "g" => 3,
+        "t" => 4,
+        _ => return Err("write bytes, or a number with k, M or G: 64MiB, 512M, 1g".to_owned()),
+    };
+    let number: u64 = number.parse().map_err(|_| format!("'{text}' is no number of bytes"))?;
+    match number.checked_mul(1 << (10 * power)) {
+        Some(0) => Err("it must be more than nothing".to_owned()),
+        Some(bytes) => Ok(bytes),
+        None => Err("that is more than any machine has".to_owned()),
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_have_units_of_1024() {
+        for (text, bytes) in [
+            ("1", 1),
+            ("4096b", 4096),
+            ("64MiB", 64 << 20),
+            ("64mb", 64 << 20),
+            ("512M", 512 << 20),
+            ("1g", 1 << 30),
+            ("3KiB", 3 << 10),
+            ("2T", 2 << 40),
+        ] {
+            assert_eq!(parse_size(text), Ok(bytes), "{text}");
+        }
+        for bad in ["", "0", "0k", "-1", "M", "1.5g", "1 g", "1x", "1mi", "1ib", "99999999999T"] {
+            assert!(parse_size(bad).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn times_have_units() {

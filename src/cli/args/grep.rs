@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use clap::builder::Resettable;
 use clap::{Arg, ArgAction, Args};
 
 use super::{AtRef, Common};
@@ -14,7 +15,9 @@ use crate::error::{Error, ErrorKind};
     override_usage = "gitsip grep [OPTIONS] REPO PATTERN [PATH]...\n       \
                       gitsip grep [OPTIONS] REPO -e PATTERN... [PATH]...",
     after_help = GREP_HELP,
-    args(habits())
+    args(habits()),
+    // Its short form inverts, as in every grep.
+    mut_arg("verbose", |verbose| verbose.short(Resettable::Reset))
 )]
 pub(in crate::cli) struct Grep {
     /// Address as pasted, owner/repo, or local path

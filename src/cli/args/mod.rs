@@ -74,6 +74,11 @@ impl Command {
         }
     }
 
+    /// Whether nothing but the exit status is asked for.
+    pub(super) fn is_quiet(&self) -> bool {
+        matches!(self, Self::Grep(grep) if grep.quiet)
+    }
+
     pub(super) fn common(&self) -> &Common {
         match self {
             Self::Cat(cat) => &cat.common,

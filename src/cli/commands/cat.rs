@@ -4,7 +4,8 @@ use bstr::{BStr, ByteSlice as _};
 
 use crate::agent::{File, ReadAnswer, ReadOptions, Snapshot, Source, Submodule};
 use crate::cli::args::Cat;
-use crate::cli::failure::{self, FOUND, NOTHING_FOUND};
+use crate::cli::exit::{FOUND, NOTHING_FOUND};
+use crate::cli::failure;
 use crate::cli::output::Output;
 use crate::error::{Error, ErrorKind};
 use crate::text::escape_for_people;

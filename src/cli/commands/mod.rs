@@ -10,11 +10,12 @@ mod refs;
 use bstr::ByteSlice as _;
 
 use super::args::{Cat, Command, Glob, Ls};
-use super::failure::{self, FOUND, NOTHING_FOUND};
+use super::exit;
+use super::failure;
 use super::grep::Search;
 use super::output::Output;
 use super::place::Place;
-use crate::agent::{Repo, Source};
+use crate::agent::{Repo, Source, Stop};
 use crate::client::pasted::Pasted;
 use crate::error::Error;
 use crate::limits::Limits;
@@ -56,16 +57,18 @@ impl Job {
         Ok(Self::Read { asked: Box::new(asked), place })
     }
 
-    /// Asks `repo`, prints the answer, and gives the exit status.
+    /// Asks `repo`, prints the answer, and gives the exit status. `stop` ends what takes long.
     pub(in crate::cli) async fn run<S: Source>(
         self,
         repo: &Repo<S>,
         out: &Output,
+        stop: &Stop,
     ) -> Result<u8, Error> {
         let found = match self {
             Self::Refs => refs::refs(repo, out).await?,
             Self::Read { asked, place } => {
                 let (snapshot, path) = place.open(repo).await?;
+                let snapshot = snapshot.stopped_by(stop);
                 if let Some(warning) = snapshot.warning() {
                     failure::say(&format!("warning: {warning}"));
                 }
@@ -74,11 +77,11 @@ impl Job {
                         return cat::cat(&snapshot, &args, path.as_bstr(), place.lines, out).await;
                     }
                     Asked::Glob(args) => glob::glob(&snapshot, &args, path.as_bstr(), out).await?,
-                    Asked::Grep(search) => search.run(&snapshot, path, out).await?,
+                    Asked::Grep(search) => return search.run(&snapshot, path, out).await,
                     Asked::Ls(args) => ls::ls(&snapshot, &args, path.as_bstr(), out).await?,
                 }
             }
         };
-        Ok(if found { FOUND } else { NOTHING_FOUND })
+        Ok(exit::of_answer(found, true))
     }
 }

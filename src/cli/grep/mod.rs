@@ -8,7 +8,7 @@ use self::printer::{Look, Printer};
 use super::args::Grep;
 use super::color::Paint;
 use super::output::{Names, Output};
-use super::{failure, types};
+use super::{exit, failure, types};
 use crate::agent::{Snapshot, Source};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
@@ -86,14 +86,14 @@ impl Search {
         })
     }
 
-    /// Searches `snapshot` and prints to `out`; whether anything was found. The search
+    /// Searches `snapshot` and prints to `out`; the exit status. The search
     /// stays in `path`, that of the address, unless the command line has paths.
     pub(super) async fn run<S: Source>(
         mut self,
         snapshot: &Snapshot<S>,
         path: BString,
         out: &Output,
-    ) -> Result<bool, Error> {
+    ) -> Result<u8, Error> {
         if self.paths.is_empty() && !path.is_empty() {
             check_path(snapshot, &path).await?;
             self.options.filter = PathFilter::new(&self.globs, &[path], &Limits::default())?
@@ -112,7 +112,7 @@ impl Search {
             let text = "note: stopped at --max-total; there may be more";
             failure::say(text);
         }
-        Ok(summary.hits > 0)
+        Ok(exit::of_answer(summary.hits > 0, !summary.stopped_early))
     }
 }
 
