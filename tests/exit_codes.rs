@@ -76,6 +76,9 @@ fn too_little_memory_is_6_and_the_error_names_the_numbers_and_the_flag() {
             assert!(line.contains(part), "{line}");
         }
         assert_eq!(world.status(["grep", repo, "hello", "-q", "--max-memory", "1g"]), 0);
+        let files = world.gitsip(["cat", repo, "README.md", "many", "--max-memory", "1k"]);
+        assert_eq!(files.status.code(), Some(6), "{files:?}");
+        assert!(text(&files.stderr).lines().all(|line| line.ends_with("--max-memory SIZE")));
     }
 }
 

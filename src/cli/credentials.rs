@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use self::git::GitCredential;
+use super::screen;
 use crate::client::address::RepoUrl;
 use crate::client::credentials::{Asked, Auth, AuthSource};
 use crate::error::{Error, ErrorKind};
@@ -79,7 +80,8 @@ impl Credentials {
         let Some(git) = self.git.clone() else { return AuthSource::none() };
         AuthSource::new(move |_, asked| match asked {
             Asked::First => None,
-            Asked::Refused | Asked::Wanted => git.fill(),
+            // It may prompt, where a bar would be drawn over it.
+            Asked::Refused | Asked::Wanted => screen::undisturbed(|| git.fill()),
         })
     }
 

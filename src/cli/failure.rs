@@ -6,11 +6,17 @@ use std::process::ExitCode;
 use super::exit::{self, FOUND};
 use super::{output, screen};
 use crate::error::{Error, ErrorKind};
+use crate::limits::{LimitExceeded, Which};
 use crate::text::escape_for_people;
 
-/// Says `error` and gives its status.
+/// Says `error`, with the word of this command that would help, and gives its status.
 pub(super) fn report(error: &Error) -> u8 {
-    say(&error.to_string());
+    match error.limit() {
+        Some(LimitExceeded { which: Which::Memory, .. }) => {
+            say(&format!("{error}; to allow more pass --max-memory SIZE"));
+        }
+        _ => say(&error.to_string()),
+    }
     exit::of_error(error.kind())
 }
 

@@ -25,7 +25,7 @@ use super::{screen, verbose};
 use crate::agent::{Remote, RemoteOptions, Repo, Source, Stats, Stop};
 use crate::disk::{Local, Repository};
 use crate::error::{Error, ErrorKind};
-use crate::limits::{Budget, LimitExceeded, Limits, Which};
+use crate::limits::{Budget, Limits};
 use crate::parallel::Pool;
 
 /// Runs `command`; its exit status.
@@ -93,26 +93,12 @@ pub(super) fn run(command: Command) -> Result<u8, Error> {
     {
         print_stats(&stats());
     }
-    status
-        .map_err(|error| credentials.with_advice(error))
-        .map_err(network::with_advice)
-        .map_err(with_advice)
+    status.map_err(|error| credentials.with_advice(error)).map_err(network::with_advice)
 }
 
 fn limits(common: &Common) -> Limits {
     let limits = Limits::default();
     Limits { max_memory: common.max_memory.unwrap_or(limits.max_memory), ..limits }
-}
-
-/// Says with which word of this command more memory is allowed.
-fn with_advice(error: Error) -> Error {
-    match error.limit() {
-        Some(LimitExceeded { which: Which::Memory, .. }) => {
-            let context = format!("{}; to allow more pass --max-memory SIZE", error.context());
-            Error::new(error.kind(), context).with_code(error.code()).with_source(error)
-        }
-        _ => error,
-    }
 }
 
 /// A command on its way to its repository.

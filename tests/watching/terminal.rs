@@ -1,9 +1,10 @@
 //! On a terminal: a bar that redraws itself, never in the way of anything else. What is
 //! judged is the screen of an emulated terminal, and at every moment.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::Read as _;
 use std::num::NonZeroU16;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use std::time::Duration;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-use super::support::http_server::Behaviour;
+use super::support::http_server::{Auth, Behaviour};
 use super::support::world::{README, World};
 
 const ROWS: u16 = 24;
@@ -71,6 +72,35 @@ fn an_error_and_words_of_v_stand_where_the_bar_was() {
     assert!(lines.iter().all(|line| line.starts_with("gitsip: ")), "{lines:?}");
     assert_eq!(lines.iter().filter(|line| line.contains("asked for")).count(), 3, "{lines:?}");
     assert!(lines.last().unwrap().starts_with("gitsip: not found: "), "{lines:?}");
+}
+
+#[test]
+fn a_prompt_for_credentials_is_not_drawn_over() {
+    let world = World::new();
+    let auth = Auth::Basic { user: "me".to_owned(), password: "word".to_owned() };
+    world.server.set_behaviour(Behaviour {
+        auth: Some(auth),
+        delay: Duration::from_millis(500),
+        ..Behaviour::default()
+    });
+    let home = world.sandbox.path();
+    let helper = home.join("helper");
+    let script = "#!/bin/sh\ntest $1 = get || exit 0\nprintf Password: >&2; sleep 1; echo >&2\n\
+                  echo username=me; echo password=word\n";
+    std::fs::write(&helper, script).unwrap();
+    std::fs::set_permissions(&helper, Permissions::from_mode(0o755)).unwrap();
+    let config = format!("[credential]\nhelper = {}\n", helper.display());
+    std::fs::write(home.join("config"), config).unwrap();
+    let terminal = Terminal::new(80);
+    let mut command = command(&world, &["refs", &world.url]);
+    command.stdin(terminal.end()).env("GIT_CONFIG_GLOBAL", home.join("config"));
+    let seen = terminal.watch(command);
+    assert_eq!((seen.status.code(), seen.last()), (Some(0), "Password:"));
+    let prompted = seen.moments.iter().position(|moment| moment == "Password:").unwrap();
+    let before = &seen.moments[..prompted];
+    assert!(before.iter().any(|moment| moment.contains("asking the host")), "{before:?}");
+    let after = &seen.moments[prompted..];
+    assert!(after.iter().all(|moment| moment.starts_with("Password:")), "{after:?}");
 }
 
 #[test]
