@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use gitsip::agent::{ReadAnswer, Remote, RemoteOptions, Repo, Snapshot};
+use gitsip::agent::{CloneOptions, ReadAnswer, Remote, RemoteOptions, Repo, Snapshot, Source as _};
 use gitsip::client::transport::Transport;
+use gitsip::object::CommitRef;
+use gitsip::protocol::Filter;
+use gitsip::store::Objects as _;
 use gitsip::view::grep::{GrepOptions, Hit, MatchOptions, Matcher, PatternSpec, Sink};
-use gitsip::{Error, Limits};
+use gitsip::{Error, Limits, ObjectId};
 
 use super::support::git::{self, File, Sandbox};
 
@@ -18,11 +21,12 @@ pub(crate) enum Operation {
     Glob,
     Grep,
     Prefetch,
+    History,
 }
 
 impl Operation {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Refs, Self::Ls, Self::Cat, Self::Glob, Self::Grep, Self::Prefetch];
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Refs, Self::Ls, Self::Cat, Self::Glob, Self::Grep, Self::Prefetch, Self::History];
 
     /// git's own answer.
     pub(crate) fn expected(self, origin: &git::Repo) -> Vec<String> {
@@ -51,6 +55,7 @@ impl Operation {
                 let distinct: BTreeSet<_> = ids.into_iter().collect();
                 vec![format!("{} blobs", distinct.len())]
             }
+            Self::History => lines(git.run(["rev-list", "HEAD"])),
         }
     }
 
@@ -87,6 +92,7 @@ impl Operation {
                 assert_eq!(repo.stats().requests, before, "nothing is left to be fetched");
                 Ok(vec![format!("{} blobs", prefetched.blobs_held)])
             }
+            Self::History => history(&repo, snapshot.commit()).await,
         }
     }
 }
@@ -102,6 +108,24 @@ async fn refs<T: Transport>(repo: &Repo<Remote<T>>) -> Result<Vec<String>, Error
         }
     }
     Ok(lines)
+}
+
+/// The commits from `tip` to the root, which all came in one clone without files.
+async fn history<T: Transport>(
+    repo: &Repo<Remote<T>>,
+    tip: ObjectId,
+) -> Result<Vec<String>, Error> {
+    let options = CloneOptions { filter: Some(Filter::BlobNone), ..CloneOptions::default() };
+    let cloned = repo.source().clone_history(&[tip], &options).await?;
+    assert_eq!(cloned.shallow, [], "none is left out");
+    let (mut commits, mut next) = (Vec::new(), Some(tip));
+    while let Some(id) = next {
+        let object = repo.source().store().read(&id)?.unwrap();
+        let commit = CommitRef::parse(&object.bytes, id.format()).unwrap();
+        commits.push(id.to_string());
+        next = commit.parents().next();
+    }
+    Ok(commits)
 }
 
 async fn grep<T: Transport>(snapshot: &Snapshot<Remote<T>>) -> Result<Vec<String>, Error> {
