@@ -182,7 +182,9 @@ impl std::error::Error for Error {
 
 impl From<LimitExceeded> for Error {
     fn from(limit: LimitExceeded) -> Self {
-        Self::new(ErrorKind::Limit, limit.to_string()).with_source(limit)
+        let field = limit.which.field();
+        Self::new(ErrorKind::Limit, format!("{limit}; ask for less or raise {field}"))
+            .with_source(limit)
     }
 }
 
@@ -197,6 +199,10 @@ mod tests {
         let error = Error::from(limit).while_doing("reading a pack");
         assert_eq!(error.limit(), Some(limit));
         assert_eq!(error.kind(), ErrorKind::Limit);
-        assert!(error.to_string().starts_with("limit: reading a pack: "));
+        assert_eq!(
+            error.to_string(),
+            "limit: reading a pack: 6 bytes of one object are more than the 5 allowed; ask for \
+             less or raise max_object_bytes"
+        );
     }
 }

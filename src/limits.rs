@@ -63,6 +63,26 @@ impl Which {
             Self::WalkEntries => "entries visited",
         }
     }
+
+    /// The field of [`Limits`] that sets it.
+    pub const fn field(self) -> &'static str {
+        match self {
+            Self::ChainBytes => "max_chain_bytes",
+            Self::DeltaDepth => "max_delta_depth",
+            Self::Memory => "max_memory",
+            Self::ObjectBytes => "max_object_bytes",
+            Self::PackBytes => "max_pack_bytes",
+            Self::PackObjects => "max_pack_objects",
+            Self::PathBytes => "max_path_bytes",
+            Self::Refs => "max_refs",
+            Self::RefBytes => "max_ref_bytes",
+            Self::RegexBytes => "max_regex_bytes",
+            Self::ResolvedBytes => "max_resolved_ratio",
+            Self::SymlinkHops => "max_symlink_hops",
+            Self::TreeDepth => "max_tree_depth",
+            Self::WalkEntries => "max_walk_entries",
+        }
+    }
 }
 
 /// A limit was reached: which, what it allowed, what was seen.

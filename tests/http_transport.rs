@@ -221,7 +221,7 @@ fn http_2_is_offered_before_http_1_1() {
 fn a_certificate_nobody_vouches_for_is_not_trusted() {
     let (address, _) = tls_server("localhost", 4000);
     let error = failure(transport(), tls(address));
-    assert_eq!((error.kind(), error.code()), (ErrorKind::Transport, "tls"));
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Transport, "tls_untrusted"));
     assert!(error.context().contains("is not trusted: add its issuer"), "{error}");
 }
 

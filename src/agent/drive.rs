@@ -64,7 +64,10 @@ impl Rounds {
 fn never_comes<S: Source>(source: &S, id: &ObjectId) -> Error {
     Error::new(
         ErrorKind::NotFound,
-        format!("object {id} was asked for and {} did not send it", source.name()),
+        format!(
+            "object {id} was asked for and {} did not send it; try again, or tell whoever runs it",
+            source.name()
+        ),
     )
     .with_code("object_missing")
 }

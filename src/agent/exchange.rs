@@ -223,7 +223,8 @@ impl<T: Transport> Line<'_, T> {
         let result = if status == 200 {
             received
                 .and_then(|()| outcome.ok_or_else(no_outcome))
-                .map_err(|error| not_gits_type(error, &content_type).while_doing(repo))
+                .map_err(|error| not_gits_type(error, &content_type))
+                .map_err(|error| what_to_do(error).while_doing(repo))
         } else {
             let page = match outcome {
                 Some(Outcome::Text(page)) => page,
@@ -263,6 +264,18 @@ fn not_gits_type(error: Error, content_type: &str) -> Error {
     }
     let shown: String = content_type.chars().take(100).collect();
     error.while_doing(format!("an answer of type '{}'", escape_for_people(shown.as_bytes())))
+}
+
+/// Says what to do about an answer that is none, or damaged.
+fn what_to_do(error: Error) -> Error {
+    let advice = match error.kind() {
+        ErrorKind::Corrupt => "try again, or tell whoever runs the host",
+        ErrorKind::Malformed => "check the address, or tell whoever runs the host",
+        _ => return error,
+    };
+    let (kind, code) = (error.kind(), error.code());
+    let context = format!("{}; {advice}", error.context());
+    Error::new(kind, context).with_code(code).with_source(error)
 }
 
 pub(super) fn no_outcome() -> Error {

@@ -121,10 +121,10 @@ async fn not_a_ref<S: Source>(source: &S, name: &BStr) -> Result<Resolved, Error
     if is_abbreviation {
         return abbreviated(source, name, &refs);
     }
-    let near = nearest(refs.iter().map(short_name), name)
-        .first()
-        .map(|near| format!("; did you mean '{}'?", escape_for_people(near)))
-        .unwrap_or_default();
+    let near = match nearest(refs.iter().map(short_name), name).first() {
+        Some(near) => format!("; did you mean '{}'?", escape_for_people(near)),
+        None => format!("; name one of its {} refs, or a full commit id", refs.len()),
+    };
     Err(Error::new(ErrorKind::NotFound, format!("no ref '{shown}' in {}{near}", source.name())))
 }
 

@@ -105,7 +105,7 @@ impl Credentials {
     /// Says with which words of this command a host is given credentials, or where to look
     /// for what is wrong with them.
     pub(super) fn with_advice(&self, error: Error) -> Error {
-        let is_missing = error.code() == "no_repository";
+        let is_missing = ["no_repository", "web_page"].contains(&error.code());
         let is_elsewhere = error.code() == "credentials_elsewhere";
         if (error.kind() != ErrorKind::Auth && !is_missing) || is_elsewhere {
             return error;

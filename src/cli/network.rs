@@ -44,11 +44,14 @@ pub(super) fn patience(transport: &HttpTransport, timeout: Option<Duration>) -> 
     RetryOptions { deadline, ..RetryOptions::default() }
 }
 
-/// Says with which words of this command a redirect is followed all the same.
+/// Says with which words of this command a redirect is followed, or a certificate trusted,
+/// all the same.
 pub(super) fn with_advice(error: Error) -> Error {
-    if error.code() != "forbidden_address" {
-        return error;
-    }
-    let context = format!("{}; to allow it pass --allow-host HOST", error.context());
+    let advice = match error.code() {
+        "forbidden_address" => "to allow it pass --allow-host HOST",
+        "tls_untrusted" => "to trust it pass --cacert FILE",
+        _ => return error,
+    };
+    let context = format!("{}; {advice}", error.context());
     Error::new(error.kind(), context).with_code(error.code()).with_source(error)
 }

@@ -63,17 +63,22 @@ impl RepoUrl {
             let shown = escape_for_people(hide_userinfo(location).as_bytes());
             Error::new(ErrorKind::Transport, format!("{self} redirects to '{shown}': {why}"))
         };
-        let from = Url::parse(&self.info_refs()).map_err(|error| refuse(&error.to_string()))?;
-        let target = from.join(location).map_err(|error| refuse(&error.to_string()))?;
+        let no_address = |error| refuse(&format!("that is no address ({error}); {ADVICE}"));
+        let from = Url::parse(&self.info_refs()).map_err(no_address)?;
+        let target = from.join(location).map_err(no_address)?;
         let mut base = target.clone();
         base.set_query(None);
         base.set_fragment(None);
         let base = base.as_str().strip_suffix("/info/refs").ok_or_else(|| {
             refuse("that is no git repository; the host may want a login or another address")
         })?;
-        let (repo, _) = Self::parse(base).map_err(|error| refuse(error.context()))?;
+        let unusable = |error: Error| refuse(&format!("{}; {ADVICE}", error.context()));
+        let (repo, _) = Self::parse(base).map_err(unusable)?;
         if self.0.scheme() == "https" && repo.0.scheme() == "http" {
-            return Err(refuse("a redirect from https to http is not followed"));
+            return Err(refuse(
+                "a redirect from https to http is not followed; open that address itself if an \
+                 open network will do",
+            ));
         }
         Ok(repo)
     }
@@ -108,6 +113,9 @@ impl fmt::Debug for RepoUrl {
         write!(f, "RepoUrl({self})")
     }
 }
+
+/// What to do about a host that sends its readers nowhere.
+const ADVICE: &str = "check the address, or tell whoever runs the host";
 
 fn auth_in(url: &Url) -> Option<Auth> {
     let decode =

@@ -63,8 +63,12 @@ pub fn status_error(
 ) -> Error {
     let (kind, what) = match (status, with_credentials) {
         (401, false) => (ErrorKind::Auth, "the repository is private or missing; give credentials"),
-        (401, true) => (ErrorKind::Auth, "the credentials were not accepted"),
-        (403, _) => (ErrorKind::Auth, "these credentials may not read it"),
+        (401, true) => (ErrorKind::Auth, "the credentials were not accepted; give other ones"),
+        (403, false) => (
+            ErrorKind::Auth,
+            "it is not shown without credentials, or not to programs; give credentials",
+        ),
+        (403, true) => (ErrorKind::Auth, "these credentials may not read it; give other ones"),
         (404, _) => (
             ErrorKind::NotFound,
             "no such repository, or a private one; check the address or give credentials",
@@ -74,7 +78,7 @@ pub fn status_error(
             (ErrorKind::RateLimited, "the host asks for patience; try again later")
         }
         (500.., _) => (ErrorKind::Transport, "the host failed; try again later"),
-        _ => (ErrorKind::Transport, "that is no answer of a git host"),
+        _ => (ErrorKind::Transport, "that is no answer of a git host; check the address"),
     };
     let words = first_line(page);
     let quoted = if words.is_empty() { String::new() } else { format!(" ('{words}')") };

@@ -34,7 +34,7 @@ pub enum PktError {
     #[error(transparent)]
     Limit(#[from] LimitExceeded),
     /// The peer ended the conversation: an `ERR` packet, or band 3.
-    #[error("the remote says: {}", escape_for_people(text.trim_ascii()))]
+    #[error("the remote says: {}", escape_for_people(quoted(text)))]
     Remote {
         /// Its words, as they came.
         text: BString,
@@ -62,13 +62,28 @@ impl From<PktError> for Error {
             PktError::TooLong { .. } => ErrorKind::Usage,
             PktError::Truncated { .. } => ErrorKind::Transport,
         };
-        let code = match &error {
-            PktError::Remote { text } if is_id_refusal(text) => "not_our_ref",
-            _ => kind.code(),
+        let (code, advice) = match &error {
+            PktError::Remote { text } if is_id_refusal(text) => ("not_our_ref", ""),
+            PktError::Remote { .. } => match kind {
+                ErrorKind::Auth => (kind.code(), "; give credentials that may read it"),
+                ErrorKind::NotFound => ("no_repository", "; check the address or give credentials"),
+                ErrorKind::Unsupported => (kind.code(), ""),
+                _ => (kind.code(), "; try again, or ask whoever runs the host"),
+            },
+            _ => (kind.code(), ""),
         };
-        Self::new(kind, error.to_string()).with_code(code).with_source(error)
+        Self::new(kind, format!("{error}{advice}")).with_code(code).with_source(error)
     }
 }
+
+/// As much of a peer's words as an error repeats.
+fn quoted(text: &[u8]) -> &[u8] {
+    let text = text.trim_ascii();
+    text.get(..MAX_QUOTED_BYTES).unwrap_or(text)
+}
+
+/// The longest words of hosts known are some 600 bytes: a page of terms to agree to.
+const MAX_QUOTED_BYTES: usize = 1_000;
 
 /// Who is to blame, from words that servers are known to use. Anything unknown is the
 /// host's failure.

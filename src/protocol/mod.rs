@@ -54,14 +54,15 @@ pub enum ProtocolError {
     DumbHttp,
     /// A web page instead of an answer.
     #[error(
-        "the address shows a web page, not a git repository; check it, perhaps it lacks '.git'"
+        "a web page came instead of git's answer: a login, or a wall against programs; \
+             check the address, which may lack '.git', or give credentials"
     )]
     Html,
     /// A limit was reached.
     #[error(transparent)]
     Limit(#[from] LimitExceeded),
     /// Something else than an answer.
-    #[error("the answer is not git's protocol; it begins with '{}'", escape_for_people(start))]
+    #[error("the answer is not git's protocol: it begins with '{}'", escape_for_people(start))]
     NotGit {
         /// Its first bytes.
         start: BString,
@@ -76,7 +77,7 @@ pub enum ProtocolError {
         place: &'static str,
     },
     /// The stream ended before the message did.
-    #[error("the connection ended in the middle of {place}")]
+    #[error("the connection ended in the middle of {place}: try again")]
     Truncated {
         /// The message.
         place: &'static str,
@@ -167,7 +168,12 @@ impl From<ProtocolError> for Error {
             ProtocolError::Html => ErrorKind::NotFound,
             ProtocolError::Truncated { .. } => ErrorKind::Transport,
         };
-        Self::new(kind, error.to_string()).with_source(error)
+        let code = match error {
+            ProtocolError::DumbHttp => "dumb_http",
+            ProtocolError::Html => "web_page",
+            _ => kind.code(),
+        };
+        Self::new(kind, error.to_string()).with_code(code).with_source(error)
     }
 }
 

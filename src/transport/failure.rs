@@ -28,13 +28,13 @@ pub(super) fn sending(error: reqwest::Error, host: &str, options: &HttpOptions) 
         return forbidden(why, host, options);
     }
     let (code, text) = if let Some(tls) = causes(&error).find_map(tls_cause) {
-        ("tls", tls_text(tls, host))
+        (if is_untrusted(tls) { "tls_untrusted" } else { "tls" }, tls_text(tls, host))
     } else if error.is_dns() {
         ("dns", format!("could not resolve host '{host}': check the address and the network"))
     } else if let Some(tunnel) =
         causes(&error).map(ToString::to_string).find(|text| text.starts_with("tunnel error"))
     {
-        ("proxy", format!("the proxy opened no way to '{host}' ({tunnel})"))
+        ("proxy", format!("the proxy opened no way to '{host}' ({tunnel}): check the proxy"))
     } else if is_refused(&error) {
         (
             "refused",
@@ -46,9 +46,20 @@ pub(super) fn sending(error: reqwest::Error, host: &str, options: &HttpOptions) 
             "connect_timeout",
             format!("could not connect to '{host}' within {seconds}: check the address or wait"),
         )
+    } else if causes(&error).any(|cause| cause.to_string() == "tls handshake eof") {
+        ("tls", format!("'{host}' hung up on a TLS handshake: check the scheme and the port"))
     } else if error.is_connect() {
         let cause = innermost(&error);
         ("connect", format!("could not connect to '{host}' ({cause}): check the network"))
+    } else if let Some(cause) =
+        causes(&error).map(ToString::to_string).find(|cause| is_no_http(cause))
+    {
+        (
+            "not_http",
+            format!(
+                "'{host}' does not answer in HTTP as it is read here ({cause}): check the port"
+            ),
+        )
     } else {
         let cause = innermost(&error);
         ("cut", format!("the connection to '{host}' ended before an answer ({cause}): try again"))
@@ -157,8 +168,22 @@ fn tls_text(error: &rustls::Error, host: &str) -> String {
         rustls::Error::InvalidMessage(_) => {
             format!("'{host}' does not speak TLS on this port: check the scheme and the port")
         }
-        other => format!("no TLS connection with '{host}' came about ({other})"),
+        other => format!(
+            "no TLS connection with '{host}' came about ({other}): check the address, and what \
+             stands in between"
+        ),
     }
+}
+
+/// Whether more trust would help.
+fn is_untrusted(error: &rustls::Error) -> bool {
+    matches!(error, rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer))
+}
+
+/// Whether this is what hyper says of bytes that are no HTTP, or more of a head than it
+/// reads.
+fn is_no_http(cause: &str) -> bool {
+    cause.starts_with("invalid HTTP ") || cause.starts_with("message head is too large")
 }
 
 fn is_refused(error: &reqwest::Error) -> bool {

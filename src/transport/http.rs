@@ -88,8 +88,8 @@ impl Default for HttpOptions {
 /// time and I/O.
 ///
 /// Errors of kind [`Transport`](ErrorKind::Transport) carry one of the codes `cut`,
-/// `connect`, `connect_timeout`, `dns`, `forbidden_address`, `proxy`, `refused`, `stalled`
-/// and `tls`, and never a header value.
+/// `connect`, `connect_timeout`, `dns`, `forbidden_address`, `not_http`, `proxy`, `refused`,
+/// `stalled`, `tls` and `tls_untrusted`, and never a header value.
 ///
 /// ```
 /// use gitsip::transport::{HttpOptions, HttpTransport};

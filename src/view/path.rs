@@ -364,9 +364,7 @@ pub(super) fn describe_not_found(path: &BString, missing: &BString, similar: &[B
         });
         line.push_str(&Shown(name).to_string());
     }
-    if !similar.is_empty() {
-        line.push_str("'?");
-    }
+    line.push_str(if similar.is_empty() { "; list what is there" } else { "'?" });
     line
 }
 

@@ -106,7 +106,9 @@ fn a_private_authority_is_trusted_when_it_is_given_and_a_proxy_is_really_used() 
 
     let by_variable = [through[0], ("SSL_CERT_FILE", pem_file)];
     assert_said(&refs(&sandbox, &[address], &by_variable), 0, "");
-    assert_said(&refs(&sandbox, &[address], &through), 5, "is not trusted");
+    let untrusted = refs(&sandbox, &[address], &through);
+    assert_said(&untrusted, 5, "the certificate of 'git.test' is not trusted: add its issuer");
+    assert_said(&untrusted, 5, "to trust it pass --cacert FILE");
 
     asked.lock().unwrap().clear();
     let exempt = [through[0], ("NO_PROXY", "git.test")];

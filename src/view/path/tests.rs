@@ -144,7 +144,7 @@ fn links_that_lead_nowhere_are_answers() {
     }
     assert_eq!(
         refused(&fixture, &root, "dangling").to_string(),
-        "'dangling' leads to 'nowhere', which does not exist"
+        "'dangling' leads to 'nowhere', which does not exist; list what is there"
     );
     assert_eq!(
         refused(&fixture, &root, "through").to_string(),
@@ -235,7 +235,7 @@ fn a_path_that_does_not_exist_says_what_is_near_in_its_deepest_folder() {
         ("src/mian.rs", "'src/mian.rs' does not exist; did you mean 'src/main.rs'?"),
         ("srx/main.rs", "'srx/main.rs' does not exist: there is no 'srx'; did you mean 'src'?"),
         ("/makefile", "'makefile' does not exist; did you mean 'Makefile'?"),
-        ("src/view/grep.rs/", "'src/view/grep.rs' does not exist"),
+        ("src/view/grep.rs/", "'src/view/grep.rs' does not exist; list what is there"),
         ("Makefile/x", "'Makefile/x' does not exist: 'Makefile' is a file"),
     ] {
         assert_eq!(refused(&fixture, &root, path).to_string(), want);
@@ -286,9 +286,12 @@ fn the_line_says_which_part_does_not_exist() {
         let similar: Vec<BString> = similar.iter().map(|&name| name.into()).collect();
         describe_not_found(&path.into(), &missing.into(), &similar)
     };
-    assert_eq!(line("a", "a", &[]), "'a' does not exist");
-    assert_eq!(line("a/b/c", "a", &[]), "'a/b/c' does not exist: there is no 'a'");
-    assert_eq!(line("ab", "a", &[]), "'ab' leads to 'a', which does not exist");
+    assert_eq!(line("a", "a", &[]), "'a' does not exist; list what is there");
+    assert_eq!(
+        line("a/b/c", "a", &[]),
+        "'a/b/c' does not exist: there is no 'a'; list what is there"
+    );
+    assert_eq!(line("ab", "a", &[]), "'ab' leads to 'a', which does not exist; list what is there");
     assert_eq!(
         line("src/mian.rs", "src/mian.rs", &["src/main.rs", "src/x"]),
         "'src/mian.rs' does not exist; did you mean 'src/main.rs' or 'src/x'?"
