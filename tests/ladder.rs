@@ -78,7 +78,7 @@ fn blob_ids(origin: &Repo) -> [String; 2] {
 }
 
 #[test]
-fn a_host_that_refuses_the_filter_it_offers_is_asked_without_from_then_on() {
+fn case_34_a_host_that_refuses_the_filter_it_offers_is_asked_without_from_then_on() {
     let sandbox = Sandbox::new();
     project(&sandbox);
     let behaviour = |version_0_only| Behaviour {
@@ -277,7 +277,7 @@ fn a_host_that_has_lost_a_commit_is_believed_after_one_more_question() {
 }
 
 #[test]
-fn filters_that_are_ignored_cost_nothing_more_and_are_told() {
+fn case_23_filters_that_are_ignored_cost_nothing_more_and_are_told() {
     let sandbox = Sandbox::new();
     let origin = project(&sandbox);
     // git answers as if it had not been asked to leave anything out.
@@ -340,7 +340,7 @@ fn a_host_that_refuses_to_cut_history_sends_all_of_it_after_a_warning() {
 }
 
 #[test]
-fn without_filters_the_warning_comes_before_the_bytes() {
+fn case_23_without_filters_the_warning_comes_before_the_bytes() {
     let sandbox = Sandbox::new();
     let origin = project(&sandbox);
     origin.git().run(["config", "uploadpack.allowFilter", "false"]);

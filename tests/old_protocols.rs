@@ -87,7 +87,7 @@ fn project(sandbox: &Sandbox, name: &str) -> git::Repo {
 }
 
 #[test]
-fn every_version_gives_gits_answers_for_as_few_requests_whatever_is_allowed() {
+fn case_21_every_version_gives_gits_answers_for_as_few_requests_whatever_is_allowed() {
     let sandbox = Sandbox::new();
     let origin = project(&sandbox, "r.git");
     let git = origin.git();
@@ -146,7 +146,7 @@ fn every_version_gives_gits_answers_for_as_few_requests_whatever_is_allowed() {
 }
 
 #[test]
-fn a_tag_is_wanted_by_its_own_id_and_read_as_its_commit() {
+fn case_34_a_tag_is_wanted_by_its_own_id_and_read_as_its_commit() {
     let sandbox = Sandbox::new();
     let origin = project(&sandbox, "r.git");
     let server = HttpServer::start(sandbox.repos());
@@ -230,7 +230,7 @@ fn an_empty_repository_and_one_of_sha256_are_read_in_every_version() {
 }
 
 #[test]
-fn a_shallow_servers_boundary_is_kept() {
+fn case_34_a_shallow_servers_boundary_is_kept() {
     let sandbox = Sandbox::new();
     let origin = project(&sandbox, "r.git");
     origin.commit("main", &[File::new("a/b.txt", "third\n")]);

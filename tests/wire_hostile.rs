@@ -1,5 +1,7 @@
 //! Odd and hostile bytes on the wire, through the whole client: each is read as git reads
 //! it or is one clear error, and nothing that a host names is ever followed.
+//!
+//! Odd inputs have numbers, here and wherever a test begins with `case_`.
 
 #![allow(clippy::unwrap_used)]
 #![cfg(feature = "http-client")]
@@ -137,7 +139,7 @@ fn is_pack_data(packet: &[u8]) -> bool {
 }
 
 #[test]
-fn packet_lengths_that_git_refuses_are_refused_in_every_answer() {
+fn case_18_packet_lengths_that_git_refuses_are_refused_in_every_answer() {
     let (host, honest) = Host::new();
     host.accepts(honest.clone());
     for length in ["-001", "0x1f", "0003", "ZZZZ", "fff1", "+00a", " 00a", "0 0a"] {
@@ -152,9 +154,11 @@ fn packet_lengths_that_git_refuses_are_refused_in_every_answer() {
 }
 
 #[test]
-fn keepalives_and_a_response_end_are_tolerated() {
+fn case_19_keepalives_and_a_response_end_are_tolerated() {
     let (host, honest) = Host::new();
-    let keepalive = [b"0005\x01".repeat(20), packet(b"\x02remote: busy\r")].concat();
+    let keepalive = [b"0005\x01".repeat(20), packet(b"\x02remote: busy\r")];
+    // And an empty packet, which says nothing.
+    let keepalive = [keepalive.concat(), b"0004".to_vec()].concat();
     host.accepts(Answers {
         commit: with(&honest.commit, &keepalive, is_pack_data),
         blob: with(&honest.blob, &b"0005\x01".repeat(3), is_pack_data),
@@ -164,7 +168,37 @@ fn keepalives_and_a_response_end_are_tolerated() {
 }
 
 #[test]
-fn the_longest_packet_there_is_is_read() {
+fn case_26_only_bands_1_and_3_decide() {
+    let (host, honest) = Host::new();
+    // In the middle of a pack that is fine.
+    let dying = packet(b"\x02fatal: out of coffee\n");
+    host.accepts(Answers {
+        commit: with(&honest.commit, &dying, is_pack_data),
+        blob: with(&honest.blob, &dying, |packet| packet == b"0000"),
+        ..honest.clone()
+    });
+    let fatal = packet(b"\x03fatal: out of coffee\n");
+    let blob = with(&honest.blob, &fatal, |packet| packet == b"0000");
+    host.refuses(Answers { blob, ..honest }, ErrorKind::Transport, "fatal: out of coffee");
+}
+
+#[test]
+fn case_34_every_request_says_that_it_is_gits() {
+    let sandbox = Sandbox::new();
+    sandbox.bare("r.git").commit("main", &[File::new("a", "a\n")]);
+    for version in [0, 1, 2] {
+        let server =
+            HttpServer::start_with(sandbox.repos(), Behaviour::default().speaking(version));
+        assert_eq!(run(read_a(&server)).unwrap(), "a\n");
+        for request in server.requests() {
+            let agent = request.header("user-agent").unwrap_or_default();
+            assert!(agent.starts_with("git/gitsip-"), "{agent}");
+        }
+    }
+}
+
+#[test]
+fn case_18_the_longest_packet_there_is_is_read() {
     let sandbox = Sandbox::new();
     let text = "x".repeat(65_515 * 2);
     let origin = sandbox.bare("r.git");
@@ -190,7 +224,7 @@ fn the_longest_packet_there_is_is_read() {
 }
 
 #[test]
-fn an_answer_is_the_same_in_whatever_pieces_it_comes() {
+fn case_19_an_answer_is_the_same_in_whatever_pieces_it_comes() {
     let sandbox = Sandbox::new();
     sandbox.bare("r.git").commit("main", &[File::new("a", "a\n")]);
     for max_chunk_bytes in [1, 2, 3, 5] {
@@ -202,7 +236,7 @@ fn an_answer_is_the_same_in_whatever_pieces_it_comes() {
 }
 
 #[test]
-fn a_host_that_gives_up_is_quoted_whatever_was_asked() {
+fn case_20_a_host_that_gives_up_is_quoted_whatever_was_asked() {
     let (host, honest) = Host::new();
     let gives_up = packet(b"ERR out of \x1b[31mcoffee");
     let place = |answers| host.refuses(answers, ErrorKind::Transport, "out of \\x1b[31mcoffee");
@@ -218,7 +252,7 @@ fn a_host_that_gives_up_is_quoted_whatever_was_asked() {
 }
 
 #[test]
-fn an_advertisement_without_its_service_header_or_with_much_unknown_is_read() {
+fn case_22_an_advertisement_without_its_service_header_or_with_much_unknown_is_read() {
     let (host, honest) = Host::new();
     let header = b"001e# service=git-upload-pack\n0000";
     let bare = honest.advertisement.strip_prefix(header).unwrap_or(&honest.advertisement).to_vec();
@@ -236,7 +270,7 @@ fn an_advertisement_without_its_service_header_or_with_much_unknown_is_read() {
 }
 
 #[test]
-fn ids_that_are_none_and_ids_of_the_other_hash_are_refused() {
+fn case_22_ids_that_are_none_and_ids_of_the_other_hash_are_refused() {
     let (host, honest) = Host::new();
     for (id, words) in [
         ("../../../../../../../../../../etc/passwd", "makes no sense"),
@@ -256,7 +290,7 @@ fn ids_that_are_none_and_ids_of_the_other_hash_are_refused() {
 }
 
 #[test]
-fn sections_that_are_unknown_are_skipped_and_addresses_in_them_never_asked() {
+fn case_35_sections_that_are_unknown_are_skipped_and_addresses_in_them_never_asked() {
     let (host, honest) = Host::new();
     let evil = host.server.url("evil.pack");
     let uris = [
@@ -306,7 +340,7 @@ fn an_answer_that_goes_on_behind_its_end_or_breaks_off_is_refused() {
 }
 
 #[test]
-fn only_the_prefixes_of_what_was_asked_are_sent_and_master_is_never_invented() {
+fn case_25_only_the_prefixes_of_what_was_asked_are_sent_and_master_is_never_invented() {
     let sandbox = Sandbox::new();
     sandbox.bare("r.git").commit("main", &[File::new("a", "a\n")]);
     let server = HttpServer::start(sandbox.repos());
@@ -328,7 +362,7 @@ fn only_the_prefixes_of_what_was_asked_are_sent_and_master_is_never_invented() {
 }
 
 #[test]
-fn names_with_deceptive_characters_are_shown_escaped() {
+fn case_31_names_with_deceptive_characters_are_shown_escaped() {
     let (host, honest) = Host::new();
     let id = "4".repeat(40);
     let refs = [packet(format!("{id} refs/heads/ma\u{202e}in\n")), b"0000".to_vec()];
@@ -341,7 +375,7 @@ fn names_with_deceptive_characters_are_shown_escaped() {
 }
 
 #[test]
-fn symbolic_refs_in_a_loop_are_an_error_and_no_loop() {
+fn case_33_symbolic_refs_in_a_loop_are_an_error_and_no_loop() {
     let sandbox = Sandbox::new();
     let origin = sandbox.bare("r.git");
     origin.commit("main", &[File::new("a", "a\n")]);
@@ -361,7 +395,7 @@ fn symbolic_refs_in_a_loop_are_an_error_and_no_loop() {
 }
 
 #[test]
-fn addresses_inside_a_repository_are_shown_and_never_asked() {
+fn case_35_addresses_inside_a_repository_are_shown_and_never_asked() {
     let sandbox = Sandbox::new();
     let origin = sandbox.bare("r.git");
     let server = HttpServer::start(sandbox.repos());

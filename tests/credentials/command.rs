@@ -169,7 +169,7 @@ fn the_user_in_an_address_is_whom_git_is_asked_for() {
 }
 
 #[test]
-fn a_line_break_in_an_address_reaches_neither_host_nor_helper() {
+fn case_30_a_line_break_in_an_address_reaches_neither_host_nor_helper() {
     let world = World::new();
     world.helper(&answer("me", SECRET));
     let host = world.server.address();

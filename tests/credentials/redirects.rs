@@ -79,7 +79,7 @@ const REDIRECTS: &[(&str, Lands)] = &[
 ];
 
 #[test]
-fn a_credential_never_leaves_its_origin_whatever_a_redirect_says() {
+fn case_28_a_credential_never_leaves_its_origin_whatever_a_redirect_says() {
     assert!(REDIRECTS.len() >= 20);
     for &(location, lands) in REDIRECTS {
         for given in [Given::Option, Given::Address, Given::Source, Given::Header] {

@@ -21,7 +21,7 @@ const STALL: Duration = Duration::from_millis(60);
 const STEP: usize = 7;
 
 #[test]
-fn a_conversation_that_goes_silent_at_any_byte_is_an_error_and_no_hang() {
+fn case_32_a_conversation_that_goes_silent_at_any_byte_is_an_error_and_no_hang() {
     for version in VERSIONS {
         goes_silent(Recording::new(version));
     }

@@ -115,7 +115,7 @@ fn an_answer_cut_at_any_byte_stores_nothing_and_the_next_one_is_read() {
 }
 
 #[test]
-fn a_host_that_gives_up_is_quoted_and_nothing_of_its_pack_is_kept() {
+fn case_20_a_host_that_gives_up_is_quoted_and_nothing_of_its_pack_is_kept() {
     let sandbox = Sandbox::new();
     let origin = tiny(&sandbox);
     let pack = origin.git().bytes(["pack-objects", "--all", "--stdout", "-q"]);

@@ -123,7 +123,7 @@ fn a_redirect_to_another_port_or_host_carries_no_credentials() {
 }
 
 #[test]
-fn after_a_redirect_that_adds_dot_git_everything_goes_to_the_new_address() {
+fn case_27_after_a_redirect_that_adds_dot_git_everything_goes_to_the_new_address() {
     let sandbox = sandbox_with_repo();
     for status in [301, 302, 303, 307, 308] {
         let hook = move |request: &http_server::Recorded| {
@@ -148,7 +148,7 @@ fn after_a_redirect_that_adds_dot_git_everything_goes_to_the_new_address() {
 }
 
 #[test]
-fn five_redirects_are_followed_and_a_loop_is_not() {
+fn case_29_five_redirects_are_followed_and_a_loop_is_not() {
     let sandbox = sandbox_with_repo();
     let hook = |request: &http_server::Recorded| {
         let (number, rest) = request.path.strip_prefix("/hop")?.split_once('/')?;
@@ -264,7 +264,7 @@ fn an_error_page_without_end_is_not_read_to_its_end() {
 }
 
 #[test]
-fn what_is_no_git_host_is_called_what_it_is() {
+fn case_21_what_is_no_git_host_is_called_what_it_is() {
     let sandbox = sandbox_with_repo();
     let server = HttpServer::start(sandbox.repos());
     let id = "1".repeat(40);
@@ -321,7 +321,7 @@ fn a_right_answer_under_a_wrong_content_type_is_read() {
 }
 
 #[test]
-fn an_address_that_cannot_be_read_is_refused_before_anything_is_sent() {
+fn case_30_an_address_that_cannot_be_read_is_refused_before_anything_is_sent() {
     run(async {
         for address in [
             "ssh://me:s3cret-t0ken@h/r",

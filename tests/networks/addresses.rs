@@ -37,7 +37,7 @@ fn assert_forbidden(error: &Error, words: &[&str]) {
 }
 
 #[test]
-fn a_redirect_of_a_public_host_leads_to_no_inner_address() {
+fn case_29_a_redirect_of_a_public_host_leads_to_no_inner_address() {
     let sandbox = sandbox();
     let targets: [fn(u16) -> String; 5] = [
         |port| format!("http://inner.test:{port}/"),
@@ -82,7 +82,7 @@ fn a_redirect_from_inside_may_stay_inside_and_an_allowed_host_may_be_anywhere() 
 }
 
 #[test]
-fn public_only_holds_from_the_first_request_on() {
+fn case_29_public_only_holds_from_the_first_request_on() {
     let sandbox = sandbox();
     let server = HttpServer::start(sandbox.repos());
     let options =
@@ -111,7 +111,7 @@ fn a_name_with_one_inner_address_among_its_public_ones_is_refused() {
 }
 
 #[test]
-fn a_name_is_judged_again_for_each_connection() {
+fn case_29_a_name_is_judged_again_for_each_connection() {
     // Bound to a public address at first (one that nobody answers at), to an inner one then.
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);

@@ -28,7 +28,7 @@ const fn secs(seconds: u64) -> Duration {
 }
 
 #[test]
-fn a_host_that_asks_for_patience_gets_as_much_as_it_names() {
+fn case_32_a_host_that_asks_for_patience_gets_as_much_as_it_names() {
     let sandbox = sandbox();
     let server = HttpServer::start(sandbox.repos());
     let now = "Fri, 31 Dec 1999 23:59:00 GMT";
@@ -82,7 +82,7 @@ fn without_a_time_the_waits_grow_and_end() {
 }
 
 #[test]
-fn patience_has_an_end_and_the_error_names_the_wait() {
+fn case_32_patience_has_an_end_and_the_error_names_the_wait() {
     let sandbox = sandbox();
     let server = HttpServer::start(sandbox.repos());
     let url = server.url("r.git");

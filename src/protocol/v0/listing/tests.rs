@@ -83,7 +83,7 @@ fn an_empty_repository_has_no_refs_in_any_form() {
 }
 
 #[test]
-fn a_first_ref_without_capabilities_and_ids_of_either_hash_are_read() {
+fn case_22_a_first_ref_without_capabilities_and_ids_of_either_hash_are_read() {
     assert_eq!(read_split(&message(&[&format!("{A} HEAD")])).unwrap().refs, [item("HEAD", A)]);
     let long = "a".repeat(64);
     let sha256 = format!("{long} HEAD\0object-format=sha256");

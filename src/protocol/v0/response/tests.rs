@@ -82,7 +82,7 @@ fn a_pack_comes_on_the_sideband_or_as_it_is() {
 }
 
 #[test]
-fn shallow_lines_are_waited_for_only_when_a_depth_was_asked_for() {
+fn case_24_shallow_lines_are_waited_for_only_when_a_depth_was_asked_for() {
     let (shallow, unshallow) = (format!("shallow {A}"), format!("unshallow {A}"));
     let head = lines(&[&shallow, &unshallow, "0000", "NAK"]);
     let read = read_split(true, true, &banded(head.clone()));
