@@ -21,7 +21,7 @@ use support::world::{MAIN, MODULE, README, World, one_line, text};
 fn every_example_of_the_help_runs() {
     let world = World::new();
     let mut examples = 0;
-    for command in ["", "grep", "cat", "ls", "glob", "refs"] {
+    for command in ["", "grep", "cat", "ls", "glob", "refs", "doctor"] {
         let help = world.gitsip(command.split_whitespace().chain(["--help"]));
         assert_eq!((help.status.code(), text(&help.stderr)), (Some(0), ""));
         for example in text(&help.stdout).lines().filter(|line| line.starts_with("  gitsip ")) {

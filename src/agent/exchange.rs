@@ -24,13 +24,13 @@ const MAX_REDIRECTS: usize = 5;
 
 /// How a repository is reached.
 #[derive(Debug)]
-pub(super) struct Line<'a, T> {
-    pub(super) transport: &'a T,
-    pub(super) repo: &'a RepoUrl,
-    pub(super) credentials: &'a Credentials,
+pub(super) struct Line<'l, 't, T> {
+    pub(super) transport: &'t T,
+    pub(super) repo: &'l RepoUrl,
+    pub(super) credentials: &'l Credentials,
     /// A public host led here.
     pub(super) public_only: bool,
-    pub(super) retry: &'a RetryOptions,
+    pub(super) retry: &'l RetryOptions,
 }
 
 /// What [`discover`] found.
@@ -44,21 +44,51 @@ pub(super) struct Discovered {
     pub(super) held: Reservation,
 }
 
+/// Where following redirects ended.
+pub(super) struct Arrived<B> {
+    /// Where the repository is in the end.
+    pub(super) repo: RepoUrl,
+    /// A public host led there.
+    pub(super) public_only: bool,
+    /// The redirects on the way: status and where to.
+    pub(super) hops: Vec<(u16, RepoUrl)>,
+    pub(super) response: Response<B>,
+}
+
 /// Asks the host what it is, following its redirects.
 pub(super) async fn discover<T: Transport>(
     transport: &T,
-    mut repo: RepoUrl,
+    repo: RepoUrl,
     credentials: &Credentials,
     retry: &RetryOptions,
     context: &Context,
     conversation: Conversation,
 ) -> Result<Discovered, Error> {
+    let (arrived, noted) = arrive(transport, repo, credentials, retry, context).await?;
+    let Arrived { repo, public_only, response, .. } = arrived;
+    let line = Line { transport, repo: &repo, credentials, public_only, retry };
+    match line.receive(response, noted, conversation, context).await? {
+        Outcome::Advertised(advertised, held) => {
+            Ok(Discovered { repo, public_only, advertised: *advertised, held })
+        }
+        _ => Err(no_outcome()),
+    }
+}
+
+/// Sends the first request, to wherever redirects lead.
+pub(super) async fn arrive<'a, T: Transport>(
+    transport: &'a T,
+    mut repo: RepoUrl,
+    credentials: &Credentials,
+    retry: &RetryOptions,
+    context: &'a Context,
+) -> Result<(Arrived<T::Body>, Noted<'a, T>), Error> {
     let mut public_only = false;
+    let mut hops = Vec::new();
     for _ in 0..=MAX_REDIRECTS {
         let line = Line { transport, repo: &repo, credentials, public_only, retry };
-        let request = requests::advertisement(&repo);
-        let (response, noted) = line.send(request, context).await?;
-        if let (301 | 302 | 303 | 307 | 308, Some(location)) =
+        let (response, noted) = line.send(requests::advertisement(&repo), context).await?;
+        if let (status @ (301 | 302 | 303 | 307 | 308), Some(location)) =
             (response.status, response.header("location"))
         {
             // A host whose address is not known here may well be public.
@@ -66,21 +96,17 @@ pub(super) async fn discover<T: Transport>(
             noted.end(None);
             repo = repo.redirected(location)?;
             trace::redirect(&repo);
+            hops.push((status, repo.clone()));
             continue;
         }
-        return match line.receive(response, noted, conversation, context).await? {
-            Outcome::Advertised(advertised, held) => {
-                Ok(Discovered { repo, public_only, advertised: *advertised, held })
-            }
-            _ => Err(no_outcome()),
-        };
+        return Ok((Arrived { repo, public_only, hops, response }, noted));
     }
     let why =
         format!("{repo} is the end of more than {MAX_REDIRECTS} redirects; check the address");
     Err(Error::new(ErrorKind::Transport, why))
 }
 
-impl<T: Transport> Line<'_, T> {
+impl<'t, T: Transport> Line<'_, 't, T> {
     /// One command of protocol v2.
     pub(super) async fn command(
         &self,
@@ -122,11 +148,14 @@ impl<T: Transport> Line<'_, T> {
 
     /// Sends `request` with the credential for where it goes; after a 401 once more, if
     /// there is another one then.
-    async fn send<'a>(
-        &'a self,
+    pub(super) async fn send<'a>(
+        &self,
         request: Request,
         context: &'a Context,
-    ) -> Result<(Response<T::Body>, Noted<'a, T>), Error> {
+    ) -> Result<(Response<T::Body>, Noted<'a, T>), Error>
+    where
+        't: 'a,
+    {
         let carried = self.carried()?;
         let (response, noted) = self.send_with(request.clone(), &carried, context).await?;
         // Whoever is asked may take long.
@@ -147,11 +176,14 @@ impl<T: Transport> Line<'_, T> {
     }
 
     async fn send_with<'a>(
-        &'a self,
+        &self,
         mut request: Request,
         carried: &Carried,
         context: &'a Context,
-    ) -> Result<(Response<T::Body>, Noted<'a, T>), Error> {
+    ) -> Result<(Response<T::Body>, Noted<'a, T>), Error>
+    where
+        't: 'a,
+    {
         let header =
             carried.header().map(|(name, value)| (name.to_owned().into(), value.to_owned()));
         request.headers.extend(header);
@@ -161,10 +193,13 @@ impl<T: Transport> Line<'_, T> {
 
     /// Sends `request`, again where that is worth it.
     async fn send_patiently<'a>(
-        &'a self,
+        &self,
         request: &Request,
         context: &'a Context,
-    ) -> Result<(Response<T::Body>, Noted<'a, T>), Error> {
+    ) -> Result<(Response<T::Body>, Noted<'a, T>), Error>
+    where
+        't: 'a,
+    {
         let mut tries = Tries::new(self.retry);
         loop {
             let noted = Noted::begin(self.transport, context);
@@ -213,29 +248,37 @@ impl<T: Transport> Line<'_, T> {
         conversation: Conversation,
         context: &Context,
     ) -> Result<Outcome, Error> {
+        let (conversation, taken) = self.take(response, noted, conversation, context).await;
+        taken?;
+        conversation.into_outcome().ok_or_else(|| no_outcome().while_doing(self.repo))
+    }
+
+    /// The same for who wants to see what came before an error.
+    pub(super) async fn take(
+        &self,
+        response: Response<T::Body>,
+        noted: Noted<'_, T>,
+        conversation: Conversation,
+        context: &Context,
+    ) -> (Conversation, Result<(), Error>) {
         let repo = self.repo;
         let status = response.status;
         let wait = named_wait(&response);
         let content_type = response.header("content-type").unwrap_or_default().to_owned();
         let conversation = if status == 200 { conversation } else { Conversation::text(context) };
         let (conversation, received) = self.transport.receive(response.body, conversation).await;
-        let outcome = conversation.into_outcome();
-        let result = if status == 200 {
+        let taken = if status == 200 {
             received
-                .and_then(|()| outcome.ok_or_else(no_outcome))
                 .map_err(|error| not_gits_type(error, &content_type))
                 .map_err(|error| what_to_do(error).while_doing(repo))
         } else {
-            let page = match outcome {
-                Some(Outcome::Text(page)) => page,
-                _ => Vec::new(),
-            };
+            let page = conversation.error_page();
             let with_credentials = self.credentials.are_sent_to(repo);
-            let error = requests::status_error(repo, status, &page, wait, with_credentials);
+            let error = requests::status_error(repo, status, page, wait, with_credentials);
             Err(if self.credentials.are_for(repo) { error } else { elsewhere(error, repo) })
         };
-        noted.end(result.as_ref().err().map(Error::code));
-        result.map_err(|error| self.credentials.hide_in(error))
+        noted.end(taken.as_ref().err().map(Error::code));
+        (conversation, taken.map_err(|error| self.credentials.hide_in(error)))
     }
 }
 

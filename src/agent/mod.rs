@@ -29,6 +29,7 @@
 mod ask;
 mod climb;
 mod cursor;
+mod doctor;
 mod drive;
 mod exchange;
 mod flights;
@@ -48,6 +49,7 @@ mod stop;
 mod trace;
 
 pub use ask::{AnyAnswer, Ask};
+pub use doctor::{DoctorOptions, Examined, MAX_DOCTOR_REQUESTS, examine};
 pub use history::{CloneOptions, Cloned};
 pub use prefetch::PrefetchOptions;
 pub use query::*;

@@ -217,7 +217,7 @@ impl<T: Transport> Remote<T> {
 }
 
 impl<T: Transport> Shared<T> {
-    fn line(&self) -> Line<'_, T> {
+    fn line(&self) -> Line<'_, '_, T> {
         Line {
             transport: &self.transport,
             repo: &self.repo,
@@ -366,7 +366,8 @@ fn changed_its_version() -> Error {
     Error::new(ErrorKind::Transport, why)
 }
 
-struct CancelOnDrop<'a>(&'a Cancel);
+/// Stops a conversation when nobody waits for it any more.
+pub(super) struct CancelOnDrop<'a>(pub(super) &'a Cancel);
 
 impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {

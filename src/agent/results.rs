@@ -6,6 +6,7 @@
 //! [`Answer`] of the items here, or a [`Failure`].
 
 mod answer;
+mod doctor;
 mod failure;
 mod hit;
 mod items;
@@ -26,6 +27,7 @@ use crate::view::read::{self, Read};
 use crate::view::walk::WalkEntry;
 
 pub use answer::{Answer, AnswerStats, Envelope, SearchStats, Truncated};
+pub use doctor::{AuthDiagnosis, Diagnosis, DoctorFinding, Hop, Http, Offer};
 pub use failure::Failure;
 pub use hit::{ByteRange, Cut, FileMatches, GrepItem, Hit, NearLine};
 pub use items::{Below, FilePart, ReadError, ReadItem, RefItem, RepoInfo, StatItem, TreeNode};

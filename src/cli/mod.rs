@@ -8,6 +8,7 @@ mod args;
 mod color;
 mod commands;
 mod credentials;
+mod doctor;
 mod exit;
 mod failure;
 mod grep;
@@ -26,14 +27,14 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches as _;
 
-use self::args::{Cli, Command};
+use self::args::{Cli, Command, Verb};
 use self::output::Output;
 use crate::error::Error;
 
 /// Runs the command that the process's arguments name.
 pub fn main() -> ExitCode {
     match parse() {
-        Ok(cli) => match answer(cli.command) {
+        Ok(cli) => match answer(cli.verb) {
             Ok(status) => ExitCode::from(status),
             Err(error) => ExitCode::from(failure::report(&error)),
         },
@@ -46,10 +47,11 @@ fn parse() -> Result<Cli, clap::Error> {
 }
 
 /// What can be said without a repository is said at once.
-fn answer(command: Command) -> Result<u8, Error> {
-    match command {
-        Command::Grep(grep) if grep.type_list => print(&types::list()),
-        command => run::run(command),
+fn answer(verb: Verb) -> Result<u8, Error> {
+    match verb {
+        Verb::Read(Command::Grep(grep)) if grep.type_list => print(&types::list()),
+        Verb::Read(command) => run::run(command),
+        Verb::Doctor(args) => doctor::run(args),
     }
 }
 

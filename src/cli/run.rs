@@ -152,7 +152,7 @@ impl Asking {
 }
 
 /// One thread works while another waits for the network, the clock and the user.
-fn runtime() -> Result<Runtime, Error> {
+pub(super) fn runtime() -> Result<Runtime, Error> {
     Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build().map_err(|error| {
         Error::new(ErrorKind::Io, format!("no threads could be started: {error}"))
             .with_source(error)
@@ -160,7 +160,7 @@ fn runtime() -> Result<Runtime, Error> {
 }
 
 /// How a command ended.
-enum End {
+pub(super) enum End {
     Answered(Result<u8, Error>),
     /// This was its time, and it was not enough.
     Deadline(Duration),
@@ -170,7 +170,7 @@ enum End {
 
 /// Starts a command and waits for the first that comes: its answer, its deadline, an
 /// interrupt. Interrupts are listened for before it starts.
-async fn run_to_its_end(
+pub(super) async fn run_to_its_end(
     allowed: Option<Duration>,
     start: impl FnOnce() -> JoinHandle<Result<u8, Error>>,
 ) -> End {
@@ -227,7 +227,7 @@ fn deadline_passed(allowed: Duration) -> Error {
     Error::new(ErrorKind::Cancelled, why).with_code("deadline")
 }
 
-fn print_stats(stats: &Stats) {
+pub(super) fn print_stats(stats: &Stats) {
     // Numbers with constant names always become JSON.
     if let Ok(json) = serde_json::to_string(stats) {
         failure::say_as_it_is(&json);

@@ -5,22 +5,23 @@
 //! block, since parsing and resolving a pack is work. Nothing of a fetch is visible in
 //! the store before `finish` succeeded.
 
+mod fetching;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bstr::BString;
-
+use self::fetching::{Answer, FetchState};
 use super::journal::{Journal, Purpose, Received};
 use super::progress::{Phase, Progress, ProgressListener};
+use super::sample::{Sample, Sampled};
 use crate::error::{Error, ErrorKind};
 use crate::limits::{Budget, Interrupt, Interrupted, Limits, Reservation};
-use crate::oid::{ObjectFormat, ObjectId};
-use crate::pack::{Ingest, IngestStats};
-use crate::protocol::{
-    Advertised, Advertisement, FetchEvent, FetchRequest, FetchResponse, LsRefsResponse,
-    ProtocolError, v0,
-};
-use crate::store::{Committed, MemoryStaging, MemoryStore, Objects as _, Ref, Staging};
+use crate::oid::ObjectFormat;
+use crate::pack::Ingest;
+use crate::protocol::{Advertised, Advertisement, FetchRequest, LsRefsResponse, v0};
+use crate::store::{MemoryStaging, MemoryStore, Objects as _, Ref};
+
+pub use self::fetching::Fetched;
 
 /// Bytes of an error page that are kept to quote from.
 const MAX_QUOTED_BYTES: usize = 4 << 10;
@@ -36,8 +37,9 @@ pub struct Conversation {
 #[derive(Debug)]
 enum State {
     Advertisement(Box<Advertisement>),
-    Fetch(Box<FetchState>),
+    Fetch(Box<FetchState<MemoryStaging>>),
     Refs(LsRefsResponse),
+    Sample(Box<FetchState<Sample>>),
     Text(Vec<u8>),
     Over(Outcome),
     Failed,
@@ -63,42 +65,10 @@ pub enum Outcome {
     Fetched(Fetched),
     /// The refs asked for.
     Refs(Vec<Ref>),
+    /// What a fetch brought that is only looked at.
+    Sampled(Sampled),
     /// The beginning of an error page.
     Text(Vec<u8>),
-}
-
-/// What a fetch brought, after it became visible in the store.
-#[derive(Debug)]
-pub struct Fetched {
-    /// The objects that came.
-    pub committed: Committed,
-    /// Commits whose parents the host left out.
-    pub shallow: Vec<ObjectId>,
-    /// Commits whose parents are no longer left out.
-    pub unshallow: Vec<ObjectId>,
-    /// Refs that were wanted by name.
-    pub wanted_refs: Vec<(ObjectId, BString)>,
-    /// What resolving the pack took.
-    pub stats: IngestStats,
-    _lines_paid: Reservation,
-}
-
-#[derive(Debug)]
-struct FetchState {
-    response: Answer,
-    ingest: Ingest<MemoryStaging>,
-    shallow: Vec<ObjectId>,
-    unshallow: Vec<ObjectId>,
-    wanted_refs: Vec<(ObjectId, BString)>,
-    /// Pays for the lines kept above: a host may send any number of them.
-    lines_paid: Reservation,
-}
-
-/// The answer to a fetch, in the version that the host speaks.
-#[derive(Debug)]
-enum Answer {
-    V2(FetchResponse),
-    V0(v0::FetchResponse),
 }
 
 impl Conversation {
@@ -115,8 +85,7 @@ impl Conversation {
 
     /// Reads the answer to `fetch` into `target`.
     pub fn fetch(target: Target<'_>, context: &Context) -> Self {
-        let response = FetchResponse::new(target.store.format()).with_limits(target.limits);
-        Self::fetch_in(Answer::V2(response), target, context)
+        Self::fetch_in(Answer::v2(target.store.format(), target.limits), target, context)
     }
 
     /// Reads the answer of a host of protocol v0 with `features` to `request` into `target`.
@@ -126,21 +95,32 @@ impl Conversation {
         target: Target<'_>,
         context: &Context,
     ) -> Self {
-        let response = v0::FetchResponse::new(target.store.format(), request, features);
-        Self::fetch_in(Answer::V0(response.with_limits(target.limits)), target, context)
+        let response = Answer::v0(request, features, target.store.format(), target.limits);
+        Self::fetch_in(response, target, context)
     }
 
     fn fetch_in(response: Answer, target: Target<'_>, context: &Context) -> Self {
         let Target { limits, budget, store } = target;
-        let state = FetchState {
-            response,
-            ingest: Ingest::new(store.format(), limits, budget, store.stage()),
-            shallow: Vec::new(),
-            unshallow: Vec::new(),
-            wanted_refs: Vec::new(),
-            lines_paid: budget.empty(),
+        let ingest = Ingest::new(store.format(), limits, budget, store.stage());
+        Self::new(State::Fetch(Box::new(FetchState::new(response, ingest, budget))), context)
+    }
+
+    /// Looks at the answer to `request`, and keeps nothing of it: of a host of protocol v0
+    /// when `features` are its, else v2. What came before a cut is in
+    /// [`into_so_far`](Self::into_so_far).
+    pub fn sample(
+        (request, features): (&FetchRequest, Option<&v0::Features>),
+        format: ObjectFormat,
+        limits: &Limits,
+        budget: &Budget,
+        context: &Context,
+    ) -> Self {
+        let response = match features {
+            Some(features) => Answer::v0(request, features, format, limits),
+            None => Answer::v2(format, limits),
         };
-        Self::new(State::Fetch(Box::new(state)), context)
+        let ingest = Ingest::new(format, limits, budget, Sample::new(budget));
+        Self::new(State::Sample(Box::new(FetchState::new(response, ingest, budget))), context)
     }
 
     /// Keeps the beginning of an error page.
@@ -176,6 +156,7 @@ impl Conversation {
                 }
             }
             State::Fetch(fetch) => fetch.push(chunk, &self.context.cancel)?,
+            State::Sample(fetch) => fetch.push(chunk, &self.context.cancel)?,
             State::Over(_) | State::Failed => return Err(after_the_end()),
         }
         self.report();
@@ -191,7 +172,9 @@ impl Conversation {
     pub fn finish(&mut self) -> Result<(), Error> {
         let state = std::mem::replace(&mut self.state, State::Failed);
         let outcome = match state {
-            State::Advertisement(_) | State::Fetch(_) | State::Refs(_) if self.bytes == 0 => {
+            State::Advertisement(_) | State::Fetch(_) | State::Refs(_) | State::Sample(_)
+                if self.bytes == 0 =>
+            {
                 return Err(empty());
             }
             State::Advertisement(advertisement) => {
@@ -209,6 +192,13 @@ impl Conversation {
                 });
                 Outcome::Fetched(fetch.finish(&self.context.cancel)?)
             }
+            State::Sample(fetch) => {
+                let so_far = fetch.so_far();
+                let finished = fetch.finish_sample(&self.context.cancel);
+                let sampled = finished.as_ref().cloned().unwrap_or(so_far);
+                self.state = State::Over(Outcome::Sampled(sampled));
+                return finished.map(drop);
+            }
             State::Over(_) | State::Failed => return Err(after_the_end()),
         };
         self.state = State::Over(outcome);
@@ -222,6 +212,27 @@ impl Conversation {
             State::Over(outcome) => Some(outcome),
             State::Text(text) => Some(Outcome::Text(text)),
             _ => None,
+        }
+    }
+
+    /// What came of an error page.
+    pub fn error_page(&self) -> &[u8] {
+        match &self.state {
+            State::Text(page) | State::Over(Outcome::Text(page)) => page,
+            _ => &[],
+        }
+    }
+
+    /// What came of a response that failed or was cut: of an advertisement and of refs
+    /// those that were read, of a sample its objects. Nothing where nothing can be told.
+    pub fn into_so_far(self) -> Option<Outcome> {
+        match self.state {
+            State::Advertisement(advertisement) => advertisement
+                .into_so_far()
+                .map(|(advertised, held)| Outcome::Advertised(Box::new(advertised), held)),
+            State::Refs(response) => Some(Outcome::Refs(response.into_so_far())),
+            State::Sample(fetch) => Some(Outcome::Sampled(fetch.so_far())),
+            _ => self.into_outcome(),
         }
     }
 
@@ -239,87 +250,9 @@ impl Conversation {
                 let phase = if total.is_some() { Phase::Receiving } else { Phase::Waiting };
                 (phase, fetch.objects(), total)
             }
-            State::Text(_) | State::Over(_) | State::Failed => return,
+            State::Sample(_) | State::Text(_) | State::Over(_) | State::Failed => return,
         };
         self.context.progress.report(Progress { phase, objects, total_objects, bytes: self.bytes });
-    }
-}
-
-impl Answer {
-    fn push<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<FetchEvent<'a>>, ProtocolError> {
-        match self {
-            Self::V2(response) => response.push(input),
-            Self::V0(response) => response.push(input),
-        }
-    }
-
-    fn finish(&self) -> Result<(), ProtocolError> {
-        match self {
-            Self::V2(response) => response.finish(),
-            Self::V0(response) => response.finish(),
-        }
-    }
-
-    fn has_packfile(&self) -> bool {
-        match self {
-            Self::V2(response) => response.has_packfile(),
-            Self::V0(response) => response.has_packfile(),
-        }
-    }
-}
-
-impl FetchState {
-    fn push(&mut self, mut chunk: &[u8], interrupt: &dyn Interrupt) -> Result<(), Error> {
-        while let Some(event) = self.response.push(&mut chunk)? {
-            match event {
-                FetchEvent::PackData(data) => self.ingest.push(data, interrupt)?,
-                FetchEvent::Shallow(id) => {
-                    self.lines_paid.grow(size_of::<ObjectId>() as u64)?;
-                    self.shallow.push(id);
-                }
-                FetchEvent::Unshallow(id) => {
-                    self.lines_paid.grow(size_of::<ObjectId>() as u64)?;
-                    self.unshallow.push(id);
-                }
-                FetchEvent::WantedRef { id, name } => {
-                    let bytes = size_of::<(ObjectId, BString)>() + name.len();
-                    self.lines_paid.grow(bytes as u64)?;
-                    self.wanted_refs.push((id, name));
-                }
-                // Without negotiation these say nothing new, and progress text is for
-                // terminals, which have their own.
-                FetchEvent::Acknowledged(_)
-                | FetchEvent::Nak
-                | FetchEvent::Progress(_)
-                | FetchEvent::Ready => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn finish(self, interrupt: &dyn Interrupt) -> Result<Fetched, Error> {
-        self.response.finish()?;
-        if !self.response.has_packfile() {
-            let why = "the host answered without a pack: it may not send what was asked for";
-            return Err(Error::new(ErrorKind::Malformed, why).with_code("empty_answer"));
-        }
-        let (staging, stats) = self.ingest.finish(interrupt)?;
-        Ok(Fetched {
-            committed: staging.commit()?,
-            shallow: self.shallow,
-            unshallow: self.unshallow,
-            wanted_refs: self.wanted_refs,
-            stats,
-            _lines_paid: self.lines_paid,
-        })
-    }
-
-    fn objects(&self) -> u64 {
-        self.ingest.progress().objects
-    }
-
-    fn total_objects(&self) -> Option<u64> {
-        self.ingest.progress().total_objects
     }
 }
 

@@ -4,6 +4,7 @@
 pub mod address;
 pub mod conversation;
 pub mod credentials;
+pub mod doctor;
 pub mod journal;
 pub mod ladder;
 pub mod lazy;
@@ -13,6 +14,7 @@ pub mod policy;
 pub mod progress;
 pub mod requests;
 pub mod retry;
+pub mod sample;
 pub mod transport;
 
 pub use conversation::Conversation;

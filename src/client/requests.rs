@@ -18,7 +18,27 @@ pub const AGENT: &str = USER_AGENT;
 
 /// The request for a repository's advertisement.
 pub fn advertisement(repo: &RepoUrl) -> Request {
-    in_version_2(listing_v0(repo))
+    advertisement_in(repo, 2)
+}
+
+/// The request for a repository's advertisement in `version` of the protocol, if the host
+/// speaks it.
+pub fn advertisement_in(repo: &RepoUrl, version: u8) -> Request {
+    let mut request = listing_v0(repo);
+    request.headers.push(("git-protocol".into(), format!("version={version}")));
+    request
+}
+
+/// What a browser asks before a page of `origin` may send a command with these `headers`.
+pub fn preflight(repo: &RepoUrl, origin: &str, headers: &[&str]) -> Request {
+    let mut request = request(Method::Options, repo.upload_pack(), Bytes::new());
+    let lines = [
+        ("origin", origin.to_owned()),
+        ("access-control-request-method", "POST".to_owned()),
+        ("access-control-request-headers", headers.join(",")),
+    ];
+    request.headers.extend(lines.map(|(name, value)| (name.into(), value)));
+    request
 }
 
 /// The request for all refs of a host that is known to speak protocol v0.
@@ -28,7 +48,9 @@ pub fn listing_v0(repo: &RepoUrl) -> Request {
 
 /// A command of protocol v2.
 pub fn command(repo: &RepoUrl, body: Vec<u8>) -> Request {
-    in_version_2(fetch_v0(repo, body))
+    let mut request = fetch_v0(repo, body);
+    request.headers.push(("git-protocol".into(), "version=2".to_owned()));
+    request
 }
 
 /// A fetch of protocol v0, which is a request that does not speak of versions.
@@ -45,11 +67,6 @@ pub fn fetch_v0(repo: &RepoUrl, body: Vec<u8>) -> Request {
 fn request(method: Method, url: String, body: Bytes) -> Request {
     let headers = vec![("user-agent".into(), USER_AGENT.to_owned())];
     Request { method, url, headers, body, public_only: false }
-}
-
-fn in_version_2(mut request: Request) -> Request {
-    request.headers.push(("git-protocol".into(), "version=2".to_owned()));
-    request
 }
 
 /// The error that `status` stands for, with the host's own words from `page` and, when it

@@ -13,11 +13,13 @@ use bytes::Bytes;
 use crate::client::Conversation;
 use crate::error::Error;
 
-/// The two methods of smart HTTP.
+/// The methods of smart HTTP, and the one that a browser asks with first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// The ref advertisement.
     Get,
+    /// Whether a page of another origin may send the others.
+    Options,
     /// A command.
     Post,
 }
@@ -31,7 +33,7 @@ pub struct Request {
     pub url: String,
     /// Header lines; names in lower case.
     pub headers: Vec<(Cow<'static, str>, String)>,
-    /// Empty for a GET.
+    /// Empty unless it is a POST.
     pub body: Bytes,
     /// A public host led here: the address must be public too, unless the transport was
     /// told that this host may be elsewhere. Platforms that hide addresses, as browsers do,
@@ -61,6 +63,8 @@ pub struct Response<B> {
     pub url: String,
     /// Header lines; names in lower case.
     pub headers: Vec<(String, String)>,
+    /// The version of HTTP that was spoken, such as `HTTP/2.0`, where the platform tells it.
+    pub http_version: Option<&'static str>,
     /// The address that answered, where the platform tells it and no proxy hides it.
     pub peer: Option<IpAddr>,
     /// What [`Transport::receive`] reads.

@@ -190,6 +190,12 @@ impl<S: EntryStore> Ingest<S> {
         }
     }
 
+    /// What the store was given so far. Nothing of it is proven before
+    /// [`finish`](Self::finish).
+    pub fn store(&self) -> &S {
+        &self.store
+    }
+
     /// Resolves what waits for its base, and gives back the store with every object of
     /// the pack in it.
     ///

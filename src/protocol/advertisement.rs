@@ -132,16 +132,25 @@ impl Advertisement {
             };
         }
         match stage {
-            Stage::Ended if self.reader.is_between_packets() => {
-                let advertised = match self.listing {
-                    Some(listing) => Advertised::Listing(listing.finish()),
-                    None => Advertised::Capabilities(self.capabilities),
-                };
-                Ok((advertised, self.held))
-            }
+            Stage::Ended if self.reader.is_between_packets() => Ok(self.into_said()),
             Stage::Ended => Err(ProtocolError::TrailingBytes { place: PLACE }),
             _ => Err(ProtocolError::Truncated { place: PLACE }),
         }
+    }
+
+    /// What the server said so far, of an answer that is not read to its end, and what that
+    /// occupies; `None` when not even the version is known.
+    pub fn into_so_far(self) -> Option<(Advertised, Reservation)> {
+        let is_known = self.listing.is_some() || self.capabilities != Capabilities::default();
+        is_known.then(|| self.into_said())
+    }
+
+    fn into_said(self) -> (Advertised, Reservation) {
+        let advertised = match self.listing {
+            Some(listing) => Advertised::Listing(listing.finish()),
+            None => Advertised::Capabilities(self.capabilities),
+        };
+        (advertised, self.held)
     }
 
     fn sniff(&mut self, input: &[u8]) -> Result<Stage, ProtocolError> {
@@ -230,7 +239,7 @@ impl Advertisement {
     fn take_line(&mut self) -> Result<(), ProtocolError> {
         let line = self.reader.line();
         self.bytes = self.bytes.saturating_add(line.len() as u64);
-        check(Which::RefBytes, MAX_BYTES, self.bytes)?;
+        check(Which::RefBytes, MAX_BYTES.min(self.limits.max_ref_bytes), self.bytes)?;
         self.held.grow((size_of::<BString>() + line.len()) as u64)?;
         if let Some(line) = self.capabilities.take(line)?
             && self.capabilities.unknown.len() < MAX_UNKNOWN

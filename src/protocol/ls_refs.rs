@@ -189,6 +189,11 @@ impl LsRefsResponse {
         }
     }
 
+    /// The refs that came so far, of an answer that is not read to its end.
+    pub fn into_so_far(self) -> Vec<Ref> {
+        self.refs
+    }
+
     fn read(&mut self, mut stage: Stage, mut input: &[u8]) -> Result<Stage, ProtocolError> {
         while let Some(token) = self.reader.next(&mut input, Carriage::Lines)? {
             stage = match (stage, token) {

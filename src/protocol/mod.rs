@@ -14,6 +14,7 @@ mod filter;
 #[cfg(test)]
 mod fixture;
 mod ls_refs;
+mod object_info;
 mod request;
 mod sections;
 pub mod v0;
@@ -32,6 +33,7 @@ pub use fetch::{Deepen, FetchRequest};
 pub use fetch_response::{FetchEvent, FetchResponse, FetchResponseWriter};
 pub use filter::Filter;
 pub use ls_refs::{LsRefsRequest, LsRefsResponse, encode_ls_refs};
+pub use object_info::{decode_object_info, encode_object_info};
 pub use request::{Request, RequestDecoder};
 
 /// Why a message could not be read or written.

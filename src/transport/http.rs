@@ -204,6 +204,7 @@ impl Transport for HttpTransport {
         let mut outgoing = reqwest::Request::new(
             match request.method {
                 Method::Get => reqwest::Method::GET,
+                Method::Options => reqwest::Method::OPTIONS,
                 Method::Post => reqwest::Method::POST,
             },
             url,
@@ -230,6 +231,7 @@ impl Transport for HttpTransport {
             status: response.status().as_u16(),
             url: response.url().as_str().to_owned(),
             headers,
+            http_version: version_name(response.version()),
             peer: match address {
                 None if is_proxied => None,
                 None => response.remote_addr().map(|peer| peer.ip()),
@@ -350,7 +352,19 @@ fn host_label(url: &Url) -> String {
     }
 }
 
-/// The caller's headers, and the wish for a plain body: packs are compressed already.
+fn version_name(version: reqwest::Version) -> Option<&'static str> {
+    [
+        (reqwest::Version::HTTP_10, "HTTP/1.0"),
+        (reqwest::Version::HTTP_11, "HTTP/1.1"),
+        (reqwest::Version::HTTP_2, "HTTP/2.0"),
+        (reqwest::Version::HTTP_3, "HTTP/3.0"),
+    ]
+    .into_iter()
+    .find_map(|(known, name)| (known == version).then_some(name))
+}
+
+/// The caller's headers, and the wish for a plain body, as packs are compressed already,
+/// unless the caller has another.
 fn header_map(headers: &[(Cow<'static, str>, String)]) -> Result<HeaderMap, Error> {
     let mut map = HeaderMap::with_capacity(headers.len() + 1);
     for (name, value) in headers {
@@ -365,12 +379,13 @@ fn header_map(headers: &[(Cow<'static, str>, String)]) -> Result<HeaderMap, Erro
         value.set_sensitive(!OPEN_HEADERS.contains(&header.as_str()));
         map.append(header, value);
     }
-    map.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    map.entry(ACCEPT_ENCODING).or_insert(HeaderValue::from_static("identity"));
     Ok(map)
 }
 
 /// Headers that may be logged and remembered. Credentials have names of many kinds.
-const OPEN_HEADERS: [&str; 4] = ["accept", "content-type", "git-protocol", "user-agent"];
+const OPEN_HEADERS: [&str; 5] =
+    ["accept", "accept-encoding", "content-type", "git-protocol", "user-agent"];
 
 /// What HTTP/2 lets the host send ahead on one response. 2 MiB: 40 MB/s at a round trip of
 /// 50 ms, and the most that a blocked conversation leaves in memory.

@@ -167,7 +167,7 @@ impl Transport for Net {
             1 => (302, vec![("location".to_owned(), self.location.clone())]),
             _ => (401, Vec::new()),
         };
-        Ok(Response { status, url, headers, peer: None, body: () })
+        Ok(Response { status, url, headers, http_version: None, peer: None, body: () })
     }
 
     async fn receive(

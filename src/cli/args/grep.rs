@@ -177,12 +177,12 @@ mod tests {
     use super::*;
     use clap::Parser as _;
 
-    use crate::cli::args::{Cli, Command};
+    use crate::cli::args::{Cli, Command, Verb};
 
     fn grep(words: &[&str]) -> Grep {
         let all = ["gitsip", "grep"].iter().chain(words);
-        match Cli::try_parse_from(all).unwrap().command {
-            Command::Grep(grep) => *grep,
+        match Cli::try_parse_from(all).unwrap().verb {
+            Verb::Read(Command::Grep(grep)) => *grep,
             other => panic!("{other:?}"),
         }
     }

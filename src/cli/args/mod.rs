@@ -5,6 +5,7 @@
 
 mod cat;
 mod common;
+mod doctor;
 mod glob;
 mod grep;
 mod help;
@@ -17,6 +18,7 @@ use clap::{Parser, Subcommand};
 
 pub(super) use cat::Cat;
 pub(super) use common::{AtRef, Common};
+pub(super) use doctor::Doctor;
 pub(super) use glob::Glob;
 pub(super) use grep::Grep;
 pub(super) use help::command;
@@ -34,9 +36,19 @@ pub(super) use refs::Refs;
 )]
 pub(super) struct Cli {
     #[command(subcommand)]
-    pub(super) command: Command,
+    pub(super) verb: Verb,
 }
 
+/// What to do: read a repository, or look at its host.
+#[derive(Debug, Subcommand)]
+pub(super) enum Verb {
+    #[command(flatten)]
+    Read(Command),
+    /// Find out what a host offers and honours
+    Doctor(Doctor),
+}
+
+/// A way to read a repository.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Search the files of a commit

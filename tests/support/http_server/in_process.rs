@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use gitsip::client::Conversation;
-use gitsip::client::transport::{Method, Request, Response, Transport};
+use gitsip::client::transport::{Request, Response, Transport};
 use gitsip::{Error, ErrorKind};
 
 use super::answer::{Answer, answer, whole};
@@ -89,7 +89,7 @@ impl InProcess {
         let mut requests = lock(&self.shared.requests);
         let recorded = Recorded {
             number: requests.len(),
-            method: if request.method == Method::Get { "GET" } else { "POST" }.to_owned(),
+            method: format!("{:?}", request.method).to_uppercase(),
             path: format!("/{path}"),
             query: query.to_owned(),
             headers: request.headers.into_iter().map(|(n, v)| (n.into_owned(), v)).collect(),
@@ -139,6 +139,7 @@ impl Transport for InProcess {
             status,
             url,
             headers: headers.into_iter().map(|(n, v)| (n.to_ascii_lowercase(), v)).collect(),
+            http_version: None,
             peer: None,
             body: Pieces {
                 number: seen.number,

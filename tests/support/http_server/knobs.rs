@@ -43,6 +43,12 @@ impl Behaviour {
         self.asking(|_, body| without_lines(&body, |line| line.starts_with("filter ")))
     }
 
+    /// Answers as if no line of a request began so.
+    #[must_use]
+    pub fn asking_without(self, start: &'static str) -> Self {
+        self.asking(move |_, body| without_lines(&body, |line| line.starts_with(start)))
+    }
+
     /// Offers filters and refuses each.
     #[must_use]
     pub fn refusing_filters(self) -> Self {

@@ -102,18 +102,21 @@ impl Profile {
                     refuses.then(|| CannedResponse::new(404, "text/html", "<!DOCTYPE html>\n"))
                 }),
             // The service line is there for every version. Without `.git` it sends elsewhere.
-            Self::GitLab => git.redirecting(301, Redirect::AddDotGit).advertising(
-                &[
-                    "version 2",
-                    "agent=git/2.47.1",
-                    "ls-refs=unborn",
-                    "fetch=shallow wait-for-done filter",
-                    "server-option",
-                    "object-format=sha1",
-                    "object-info",
-                ],
-                true,
-            ),
+            Self::GitLab => git
+                .redirecting(301, Redirect::AddDotGit)
+                .configured("transfer.advertiseObjectInfo", "true")
+                .advertising(
+                    &[
+                        "version 2",
+                        "agent=git/2.47.1",
+                        "ls-refs=unborn",
+                        "fetch=shallow wait-for-done filter",
+                        "server-option",
+                        "object-format=sha1",
+                        "object-info",
+                    ],
+                    true,
+                ),
             // The service line is there for every version; `.git` may be left out.
             Self::Gitea => git.without_dot_git().advertising(
                 &[
