@@ -5,4 +5,6 @@
 
 #[path = "command/grep.rs"]
 mod grep;
+#[path = "command/json.rs"]
+mod json;
 mod support;

@@ -206,6 +206,9 @@ pub struct GrepQuery {
     pub binary: bool,
     /// Only files whose path matches; `!GLOB` leaves out. At most 1,000.
     pub globs: Vec<String>,
+    /// Only files whose name matches too, such as `*.rs` and `Makefile`; `!NAME` leaves out.
+    /// At most 1,000.
+    pub names: Vec<String>,
     /// Only these files and what is below these folders; at most 10,000.
     #[cfg_attr(feature = "serde", serde(deserialize_with = "super::results::text::from_texts"))]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<super::results::text::TextOrString>"))]
@@ -354,6 +357,7 @@ impl Default for GrepQuery {
             multiline: false,
             binary: false,
             globs: Vec::new(),
+            names: Vec::new(),
             paths: Vec::new(),
             before: 0,
             after: 0,

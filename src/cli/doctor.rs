@@ -37,7 +37,7 @@ pub(super) fn run(args: Doctor) -> Result<u8, Error> {
         credentials: Arc::clone(&credentials),
         network: args.common.network.clone(),
         timeout: args.common.timeout,
-        json: args.json,
+        json: args.common.form.is_json(),
         stats: args.common.stats,
         out: Output::stdout(),
     };

@@ -5,9 +5,20 @@ use std::process::ExitCode;
 
 use super::exit::{self, FOUND};
 use super::{output, screen};
+use crate::agent::Failure;
 use crate::error::{Error, ErrorKind};
 use crate::limits::{LimitExceeded, Which};
 use crate::text::escape_for_people;
+
+/// What may be wrong with one item of an answer.
+const KINDS: [ErrorKind; 6] = [
+    ErrorKind::Corrupt,
+    ErrorKind::Limit,
+    ErrorKind::Malformed,
+    ErrorKind::NotFound,
+    ErrorKind::Unsupported,
+    ErrorKind::Usage,
+];
 
 /// Says `error`, with the word of this command that would help, and gives its status.
 pub(super) fn report(error: &Error) -> u8 {
@@ -18,6 +29,21 @@ pub(super) fn report(error: &Error) -> u8 {
         _ => say(&error.to_string()),
     }
     exit::of_error(error.kind())
+}
+
+/// The same as one JSON object.
+pub(super) fn report_as_json(error: &Error) -> u8 {
+    // Words and flags always become JSON.
+    if let Ok(json) = serde_json::to_string(&Failure::from(error)) {
+        say_as_it_is(&json);
+    }
+    exit::of_error(error.kind())
+}
+
+/// The status for a failure that is an item of an answer.
+pub(super) fn status_of(failure: &Failure) -> u8 {
+    let is_named = |kind: &&ErrorKind| kind.code() == failure.kind;
+    exit::of_error(KINDS.iter().find(is_named).copied().unwrap_or(ErrorKind::Io))
 }
 
 /// Puts one line on standard error. Nobody is left to be told when that fails.
@@ -53,9 +79,16 @@ pub(super) fn of_arguments(error: &clap::Error) -> ExitCode {
         }
         _ => {
             let text = one_line(&error.render().to_string());
-            ExitCode::from(report(&Error::new(ErrorKind::Usage, text)))
+            let error = Error::new(ErrorKind::Usage, text);
+            ExitCode::from(if wants_json() { report_as_json(&error) } else { report(&error) })
         }
     }
+}
+
+/// Whether JSON is asked for in words that as a whole are not understood.
+fn wants_json() -> bool {
+    let mut words = std::env::args_os().take_while(|word| word != "--");
+    words.any(|word| word == "--json" || word == "--jsonl")
 }
 
 /// clap's message on one line: its paragraphs joined by semicolons, and where to read on

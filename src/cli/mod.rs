@@ -12,6 +12,7 @@ mod doctor;
 mod exit;
 mod failure;
 mod grep;
+mod json;
 mod network;
 mod output;
 mod place;
@@ -34,10 +35,14 @@ use crate::error::Error;
 /// Runs the command that the process's arguments name.
 pub fn main() -> ExitCode {
     match parse() {
-        Ok(cli) => match answer(cli.verb) {
-            Ok(status) => ExitCode::from(status),
-            Err(error) => ExitCode::from(failure::report(&error)),
-        },
+        Ok(cli) => {
+            let is_json = cli.verb.common().form.is_json();
+            match answer(cli.verb) {
+                Ok(status) => ExitCode::from(status),
+                Err(error) if is_json => ExitCode::from(failure::report_as_json(&error)),
+                Err(error) => ExitCode::from(failure::report(&error)),
+            }
+        }
         Err(error) => failure::of_arguments(&error),
     }
 }

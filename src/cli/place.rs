@@ -29,6 +29,15 @@ impl Place {
         }
     }
 
+    /// The ref, when nothing of the address is needed to know it.
+    pub(super) fn written(&self) -> Option<&str> {
+        match (&self.at, &self.rest) {
+            (Some(at), None) => Some(at),
+            (None, None) => Some("HEAD"),
+            (_, Some(_)) => None,
+        }
+    }
+
     /// Whether the address may name a path; it does not when all of it is the ref.
     pub(super) fn may_have_path(&self) -> bool {
         self.rest.is_some()

@@ -61,9 +61,17 @@ pub(super) fn run(command: Command) -> Result<u8, Error> {
 
     let runtime = runtime()?;
     runtime.spawn(watch.redraw());
-    let end = runtime.block_on(run_to_its_end(common.timeout, || match repo {
-        RepoArg::Address(pasted) => tokio::spawn(asking.of_remote(pasted.repo, for_remote)),
-        RepoArg::Path(path) => tokio::spawn(async move { asking.of_local(&path).await }),
+    // What is JSON ends by itself at its deadline, as a whole document.
+    let grace = if common.form.is_json() { GRACE } else { Duration::ZERO };
+    let allowed = common.timeout.map(|allowed| allowed.saturating_add(grace));
+    let end = runtime.block_on(run_to_its_end(allowed, || {
+        if common.form.is_json() {
+            tokio::spawn(stop_at_deadline(common.timeout, asking.stop.clone()));
+        }
+        match repo {
+            RepoArg::Address(pasted) => tokio::spawn(asking.of_remote(pasted.repo, for_remote)),
+            RepoArg::Path(path) => tokio::spawn(async move { asking.of_local(&path).await }),
+        }
     }));
     if !matches!(end, End::Answered(_)) {
         // Whoever interrupts once more does not want to wait for what is left.
@@ -75,7 +83,7 @@ pub(super) fn run(command: Command) -> Result<u8, Error> {
         End::Deadline(allowed) => {
             stop.pass_deadline();
             out.finish_early();
-            Err(deadline_passed(allowed))
+            Err(deadline_passed(common.timeout.unwrap_or(allowed)))
         }
         End::Interrupted => {
             stop.cancel();
@@ -196,6 +204,11 @@ pub(super) async fn run_to_its_end(
     end
 }
 
+async fn stop_at_deadline(allowed: Option<Duration>, stop: Stop) {
+    deadline(allowed).await;
+    stop.pass_deadline();
+}
+
 /// Resolves when the user interrupts the process; never, where that cannot be known.
 async fn interrupted() {
     if tokio::signal::ctrl_c().await.is_err() {
@@ -234,5 +247,7 @@ pub(super) fn print_stats(stats: &Stats) {
     }
 }
 
+/// What a question that is stopped may take to answer with what it has.
+const GRACE: Duration = Duration::from_millis(500);
 /// Two: a search that computes leaves the other one to the network and the clock.
 const WORKERS: usize = 2;

@@ -38,6 +38,7 @@ fn a_cursor_belongs_to_one_question() {
         GrepQuery { multiline: true, ..grep.clone() },
         GrepQuery { binary: true, ..grep.clone() },
         GrepQuery { globs: vec!["d".into()], ..grep.clone() },
+        GrepQuery { names: vec!["f*".into()], ..grep.clone() },
         GrepQuery { paths: vec!["d".into()], ..grep.clone() },
         GrepQuery { before: 1, ..grep.clone() },
         GrepQuery { after: 1, ..grep.clone() },

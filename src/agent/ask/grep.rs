@@ -37,13 +37,15 @@ impl Ask for GrepQuery {
         stop: &Stop,
         page: Page<F>,
     ) -> Result<Envelope, Error> {
-        check_sizes(self.patterns.len().max(self.globs.len()), self.paths.len())?;
+        let most = self.patterns.len().max(self.globs.len()).max(self.names.len());
+        check_sizes(most, self.paths.len())?;
         // Judged before anything is fetched.
         let matcher = self.matcher(&repo.limits)?;
         if self.max_total == Some(0) {
             return Err(Error::new(ErrorKind::Usage, "max_total is 0: ask for at least one"));
         }
         let filter = PathFilter::new(&self.globs, &self.paths, &repo.limits)?;
+        let filter = filter.with_names(&self.names)?;
         let cursor = self.cursor.as_deref();
         let asking = Asking::begin(repo, stop, &self.at, cursor, self.question()).await?;
         if !filter.is_unrestricted() {
@@ -85,6 +87,7 @@ impl GrepQuery {
             .text(&self.at)
             .texts(&self.patterns)
             .texts(&self.globs)
+            .texts(&self.names)
             .texts(&self.paths)
             .number(flags)
             .number(self.before.into())

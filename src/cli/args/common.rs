@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 
+use super::Form;
 use super::help::EVERYWHERE;
 use crate::cli::network::Network;
 
@@ -32,6 +33,8 @@ pub(in crate::cli) struct Common {
     /// Say what it cost: one JSON line on standard error
     #[arg(long)]
     pub(in crate::cli) stats: bool,
+    #[command(flatten)]
+    pub(in crate::cli) form: Form,
     #[command(flatten)]
     pub(in crate::cli) network: Network,
 }

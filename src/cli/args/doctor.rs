@@ -11,9 +11,6 @@ use super::Common;
 pub(in crate::cli) struct Doctor {
     /// Address as pasted, or owner/repo
     pub(in crate::cli) repo: OsString,
-    /// One JSON document
-    #[arg(long)]
-    pub(in crate::cli) json: bool,
     #[command(flatten)]
     pub(in crate::cli) common: Common,
 }

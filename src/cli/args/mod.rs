@@ -6,6 +6,7 @@
 mod cat;
 mod common;
 mod doctor;
+mod form;
 mod glob;
 mod grep;
 mod help;
@@ -19,6 +20,7 @@ use clap::{Parser, Subcommand};
 pub(super) use cat::Cat;
 pub(super) use common::{AtRef, Common};
 pub(super) use doctor::Doctor;
+pub(super) use form::Form;
 pub(super) use glob::Glob;
 pub(super) use grep::Grep;
 pub(super) use help::command;
@@ -46,6 +48,15 @@ pub(super) enum Verb {
     Read(Command),
     /// Find out what a host offers and honours
     Doctor(Doctor),
+}
+
+impl Verb {
+    pub(super) fn common(&self) -> &Common {
+        match self {
+            Self::Read(command) => command.common(),
+            Self::Doctor(doctor) => &doctor.common,
+        }
+    }
 }
 
 /// A way to read a repository.

@@ -87,7 +87,7 @@ fn is_submodule(submodule: &Submodule) -> Error {
     )
 }
 
-pub(super) fn no_path() -> Error {
+pub(in crate::cli) fn no_path() -> Error {
     let why = "no PATH given, and the address names no file; write it after the repository: \
                gitsip cat REPO PATH";
     Error::new(ErrorKind::Usage, why)

@@ -9,10 +9,13 @@ mod refs;
 
 use bstr::ByteSlice as _;
 
+pub(super) use cat::no_path;
+
 use super::args::{Cat, Command, Glob, Ls};
 use super::exit;
 use super::failure;
 use super::grep::Search;
+use super::json::Question;
 use super::output::Output;
 use super::place::Place;
 use crate::agent::{Repo, Source, Stop};
@@ -23,6 +26,7 @@ use crate::limits::Limits;
 /// A command of which everything was judged that can be without a repository.
 #[derive(Debug)]
 pub(in crate::cli) enum Job {
+    Json(Box<Question>),
     Read { asked: Box<Asked>, place: Place },
     Refs,
 }
@@ -43,6 +47,9 @@ impl Job {
         pasted: Option<&Pasted>,
         limits: &Limits,
     ) -> Result<Self, Error> {
+        if command.common().form.is_json() {
+            return Ok(Self::Json(Box::new(Question::new(&command, pasted)?)));
+        }
         let place = Place::new(&command, pasted);
         let asked = match command {
             Command::Cat(cat) if cat.paths.is_empty() && !place.may_have_path() => {
@@ -65,6 +72,7 @@ impl Job {
         stop: &Stop,
     ) -> Result<u8, Error> {
         let found = match self {
+            Self::Json(question) => return question.run(repo, stop, out).await,
             Self::Refs => refs::refs(repo, out).await?,
             Self::Read { asked, place } => {
                 let (snapshot, path) = place.open(repo).await?;
