@@ -346,6 +346,13 @@ impl Reservation {
         Ok(())
     }
 
+    /// The same of free memory only: for what is nice to have.
+    pub fn grow_free(&mut self, more: u64) -> Result<(), LimitExceeded> {
+        self.budget.spend_free(more)?;
+        self.bytes += more;
+        Ok(())
+    }
+
     /// Makes the reservation exactly `bytes` large.
     pub fn resize(&mut self, bytes: u64) -> Result<(), LimitExceeded> {
         if bytes > self.bytes {

@@ -1,4 +1,5 @@
-//! A search finds what `git grep` finds: the same paths, lines and text, in its order.
+//! A search finds what `git grep` finds: the same paths, lines and text, in its order. It
+//! does so from file to file, and in one pass over a text arena on one thread and on two.
 //!
 //! Compared are constructs that POSIX extended expressions and the regex crate share.
 //! Not compared is what differs by design: which of several alternatives `-o` shows
@@ -13,15 +14,19 @@ mod support;
 
 use std::io::Write as _;
 
+use std::sync::Arc;
+
 use bstr::ByteSlice as _;
-use gitsip::limits::NeverInterrupt;
-use gitsip::store::Lookup;
+use gitsip::limits::{NeverInterrupt, SharedWorkers};
+use gitsip::pack::Ingest;
+use gitsip::parallel::Pool;
+use gitsip::store::{Lookup, MemoryStore, Objects, Staging as _};
 use gitsip::view::glob::PathFilter;
 use gitsip::view::grep::{
     ContextLine, FileRef, FileSummary, Grep, GrepOptions, GrepStats, Hit, MatchOptions, Matcher,
     Output, PatternSpec, SearchOptions, Sink,
 };
-use gitsip::{Error, Limits, ObjectId};
+use gitsip::{Budget, Error, Limits, ObjectFormat, ObjectId};
 use support::corpus::corpus;
 use support::git::{Repo, Sandbox};
 use support::loaded::Loaded;
@@ -199,12 +204,13 @@ fn context_of_every_width_is_gits() {
 
 /// Compares all `cases`, of which at least `found` find something.
 fn compare(repo: &Repo, cases: &[Case<'_>], found: usize) {
-    let objects = Loaded::new(repo);
+    let (plain, packed) = (Loaded::new(repo), packed(repo));
     let root: ObjectId = repo.git().run(["rev-parse", "HEAD^{tree}"]).parse().unwrap();
+    let (one, two) = (SharedWorkers::default(), SharedWorkers::new(Arc::new(Pool::new(2))));
     let mut with_hits = 0;
     for case in cases {
         let git = git_grep(repo, case);
-        let (ours, stats) = our_grep(&objects, root, case);
+        let (ours, stats) = our_grep(&plain, root, case, &one);
         if let Some((line, (ours, git))) =
             ours.lines().zip(git.lines()).enumerate().find(|(_, (ours, git))| ours != git)
         {
@@ -214,9 +220,27 @@ fn compare(repo: &Repo, cases: &[Case<'_>], found: usize) {
         let counts = (ours.lines().count(), git.lines().count());
         assert_eq!(ours, git, "{case:?}: {counts:?} lines");
         assert_eq!(stats.files_matched > 0, !git.is_empty(), "{case:?}");
+        for workers in [&one, &two] {
+            let (at_once, stats_at_once) = our_grep(&packed, root, case, workers);
+            assert!(at_once == ours, "{case:?}: {workers:?} find something else");
+            assert_eq!(stats_at_once, stats, "{case:?}");
+        }
         with_hits += usize::from(!git.is_empty());
     }
     assert!(with_hits >= found, "only {with_hits} cases find anything");
+}
+
+/// All that `repo` has now, taken in from a pack.
+fn packed(repo: &Repo) -> MemoryStore {
+    let (format, limits) = (ObjectFormat::Sha1, Limits::default());
+    let budget = Budget::new(limits.max_memory);
+    let store = MemoryStore::new(format, &budget, &limits);
+    let pack = repo.git().bytes(["pack-objects", "--all", "--stdout", "-q", "--delta-base-offset"]);
+    let mut ingest = Ingest::new(format, &limits, &budget, store.stage());
+    ingest.push(&pack, &NeverInterrupt).unwrap();
+    ingest.finish(&NeverInterrupt).unwrap().0.commit().unwrap();
+    assert!(store.stats().arena_bytes > 0);
+    store
 }
 
 fn git_grep(repo: &Repo, case: &Case<'_>) -> Vec<u8> {
@@ -255,7 +279,12 @@ fn git_grep(repo: &Repo, case: &Case<'_>) -> Vec<u8> {
     kept
 }
 
-fn our_grep(objects: &Loaded, root: ObjectId, case: &Case<'_>) -> (Vec<u8>, GrepStats) {
+fn our_grep(
+    objects: &impl Objects,
+    root: ObjectId,
+    case: &Case<'_>,
+    workers: &SharedWorkers,
+) -> (Vec<u8>, GrepStats) {
     let has = |flag| case.flags.contains(&flag);
     let number = |flag: &str| {
         let value = case.flags.iter().find_map(|given| given.strip_prefix(flag))?;
@@ -297,7 +326,7 @@ fn our_grep(objects: &Loaded, root: ObjectId, case: &Case<'_>) -> (Vec<u8>, Grep
         column: has("--column"),
     };
     let matcher = Matcher::new(&specs, &matching).unwrap();
-    let mut grep = Grep::new(root, matcher, options, &limits);
+    let mut grep = Grep::new(root, matcher, options, &limits).with_workers(workers.clone());
     match grep.run(objects, &mut printer, &NeverInterrupt).unwrap() {
         Lookup::Ready(stats) => (printer.out, stats),
         Lookup::Missing(missing) => panic!("{missing:?} is in the repository"),

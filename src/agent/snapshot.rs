@@ -389,7 +389,8 @@ impl<S: Source> Snapshot<S> {
         }
         let tree = self.tree().await?;
         let grep = Grep::new(tree, matcher, options, &self.repo.limits);
-        let mut grep = grep.starting_at(&start.0, start.1);
+        let workers = self.source().workers().clone();
+        let mut grep = grep.starting_at(&start.0, start.1).with_workers(workers);
         let mut rounds = Rounds::default();
         let error = loop {
             let source = self.source();

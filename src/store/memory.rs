@@ -2,9 +2,10 @@
 //!
 //! Packed streams are kept for every object that came in a pack, whole or as a delta
 //! against another entry of this store; serving can copy them. Beside them are raw
-//! copies, while memory allows: they are made on arrival and on a cold read, and are
-//! evicted when anything else needs the room. Commits, trees and tags go last. What was
-//! [inserted](MemoryStore::insert) raw has no packed form and is never evicted.
+//! copies, while memory allows, text blobs in the [arena](super::arena): they are made on
+//! arrival and on a cold read, and are evicted when anything else needs the room. Commits,
+//! trees and tags go last. What was [inserted](MemoryStore::insert) raw has no packed form
+//! and is never evicted.
 //!
 //! Nothing is sized by a declared number: every byte here was received or produced
 //! under [`Limits`], and is a reservation of the [`Budget`]. This store does not drop
@@ -16,10 +17,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use bytes::Bytes;
 
 use super::entries::{Entries, Entry, Form};
+use super::file_table::{CachedLayout, FileTable, Layout, Located};
 use super::raw_cache::{Owner, RawCache, paid_bytes, raw_copy};
 use super::staging::MemoryStaging;
 use super::unpack::{Chain, Link};
-use super::{Header, IdPrefix, Object, Objects, PackedAs, PackedEntry, StoreError, room};
+use super::{
+    Header, IdPrefix, Object, Objects, PackedAs, PackedEntry, StoreError, TextArena, room,
+};
 use crate::limits::{Budget, LimitExceeded, Limits, Reclaim, Which, check};
 use crate::object::{Kind, hash_object};
 use crate::oid::{ObjectFormat, ObjectId};
@@ -46,8 +50,8 @@ struct Shared {
     format: ObjectFormat,
     budget: Budget,
     limits: Limits,
-    /// Held for table look-ups and moves, never while bytes are inflated or copied, nor
-    /// while the budget is asked for anything but free memory.
+    /// Held for table look-ups and moves, never while bytes are inflated, nor while the
+    /// budget is asked for anything but free memory.
     inner: Mutex<Inner>,
 }
 
@@ -71,8 +75,12 @@ pub struct StoreStats {
     pub objects: u64,
     /// Bytes of their packed streams.
     pub packed_bytes: u64,
-    /// Bytes of raw copies, those of stagings included.
+    /// Bytes of raw copies, those of stagings and of the arena included.
     pub raw_bytes: u64,
+    /// Bytes of the text arena.
+    pub arena_bytes: u64,
+    /// Its segments.
+    pub arena_segments: u64,
     /// Bytes of the tables.
     pub table_bytes: u64,
     /// Allocations that hold packed streams.
@@ -150,6 +158,8 @@ impl MemoryStore {
             objects: inner.entries.len() as u64,
             packed_bytes: inner.packed_bytes,
             raw_bytes: inner.raw.bytes() + inner.pinned_bytes,
+            arena_bytes: inner.raw.arena.bytes(),
+            arena_segments: inner.raw.arena.segments(),
             table_bytes: inner.entries.paid_bytes(),
             segments: inner.segments.len() as u64,
             raw_hits: inner.raw_hits,
@@ -216,11 +226,11 @@ impl Objects for MemoryStore {
             return Ok(empty_tree.then_some(Object { kind: EMPTY_TREE.kind, bytes }));
         };
         let Some(&entry) = inner.entries.entry(index) else { return Ok(None) };
-        if let Some(bytes) = inner.warm(index, &entry) {
+        if let Some(bytes) = inner.warm(index, &entry, &self.0.budget) {
             inner.raw_hits += 1;
             return Ok(Some(Object { kind: entry.kind, bytes }));
         }
-        let (entries, chain) = inner.chain(index, &self.0.limits)?;
+        let (entries, chain) = inner.chain(index, &self.0.limits, &self.0.budget)?;
         drop(inner);
         Ok(Some(Object { kind: entry.kind, bytes: self.read_cold(id, &entries, chain)? }))
     }
@@ -242,11 +252,33 @@ impl Objects for MemoryStore {
         })
     }
 
+    fn text_arena(&self) -> Option<&dyn TextArena> {
+        Some(self)
+    }
+
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>, StoreError> {
         let Some(prefix) = IdPrefix::parse(prefix) else { return Ok(Vec::new()) };
         let inner = self.lock();
         let matching = inner.entries.raw_ids().filter(|raw| prefix.matches(raw));
         Ok(matching.filter_map(|raw| ObjectId::from_raw(raw).ok()).take(limit).collect())
+    }
+}
+
+impl TextArena for MemoryStore {
+    fn budget(&self) -> &Budget {
+        &self.0.budget
+    }
+
+    fn table(&self, tree: &ObjectId) -> Option<Arc<FileTable>> {
+        self.lock().raw.tables.find(tree)
+    }
+
+    fn keep_table(&self, table: &Arc<FileTable>) {
+        self.lock().raw.tables.keep(table);
+    }
+
+    fn layout(&self, table: &FileTable) -> Option<Arc<Layout>> {
+        self.lock().layout(table, &self.0.budget)
     }
 }
 
@@ -258,21 +290,26 @@ impl Inner {
     }
 
     /// The raw bytes of an entry, if there is a copy.
-    fn warm(&mut self, index: u32, entry: &Entry) -> Option<Bytes> {
+    fn warm(&mut self, index: u32, entry: &Entry, budget: &Budget) -> Option<Bytes> {
         match entry.form {
             Form::Pinned(at) => self.pinned.get(at as usize).cloned(),
-            Form::Packed { .. } => self.raw.hit(entry.kind, entry.raw, Owner::entry(index)),
+            Form::Packed { .. } => self.raw.hit(entry.kind, entry.raw, Owner::entry(index), budget),
         }
     }
 
     /// The streams from an entry down to the first that is whole or has a raw copy, and
     /// whose they are.
-    fn chain(&mut self, index: u32, limits: &Limits) -> Result<(Vec<u32>, Chain), LimitExceeded> {
+    fn chain(
+        &mut self,
+        index: u32,
+        limits: &Limits,
+        budget: &Budget,
+    ) -> Result<(Vec<u32>, Chain), LimitExceeded> {
         let (mut entries, mut chain) = (Vec::new(), Chain::default());
         let mut next = Some(index);
         while let Some(index) = next.take() {
             let Some(&entry) = self.entries.entry(index) else { break };
-            if let Some(bytes) = self.warm(index, &entry) {
+            if let Some(bytes) = self.warm(index, &entry, budget) {
                 chain.base = Some(bytes);
             } else if let Form::Packed { place, inflated_size, base } = entry.form {
                 let stream = place.slice(&self.segments);
@@ -286,19 +323,61 @@ impl Inner {
         Ok((entries, chain))
     }
 
-    /// Makes `bytes`, which are paid for already, the raw copy of an entry.
+    /// Keeps `bytes`, which are paid for already, as the raw copy of an entry: text in the
+    /// arena if memory is free, anything else and the rest as they are.
     fn keep_copy(&mut self, budget: &Budget, index: u32, bytes: &Bytes) {
         let Self { entries, raw, .. } = self;
         let Some(entry) = entries.entry_mut(index) else { return };
         let (kind, owner) = (entry.kind, Owner::entry(index));
-        let held = raw.peek(kind, entry.raw, owner).is_some();
-        if held || !room::fits_as_copy(budget, bytes.len() as u64) {
+        if raw.has(kind, entry.raw, owner) {
+            return;
+        }
+        if let Some(slot) = raw.insert_text(kind, owner, bytes, budget) {
+            entry.raw = slot;
+            return;
+        }
+        if !room::fits_as_copy(budget, bytes.len() as u64) {
             return;
         }
         if let Some(slot) = raw.insert(kind, owner, bytes.clone()) {
             entry.raw = slot;
         }
-        while room::over_share(budget, 0) && raw.evict(1) {}
+        while room::over_share(budget, 0) && raw.make_room_for(kind, 1) {}
+    }
+
+    /// Where the blobs of `table` stand now; `None` when memory is short.
+    fn layout(&mut self, table: &FileTable, budget: &Budget) -> Option<Arc<Layout>> {
+        let Self { entries, raw, .. } = self;
+        raw.arena.freeze(Owner::STORE);
+        raw.arena.begin_search();
+        let changes = raw.arena.changes();
+        if let Some(cached) = raw.tables.layout(table)?
+            && cached.changes == changes
+        {
+            raw.arena.touch(&cached.numbers);
+            return Some(Arc::clone(&cached.layout));
+        }
+        let (mut numbers, mut segments) = (Vec::new(), Vec::new());
+        let mut place_of = |file| {
+            let entry = entries.find(&table.id(file)?)?;
+            let mut place = raw.place(entries.entry(entry)?.raw, Owner::entry(entry))?;
+            let known = numbers.iter().rposition(|&number| number == place.segment);
+            let segment = match known {
+                Some(known) => known,
+                None => {
+                    segments.push(raw.arena.share(place.segment)?);
+                    numbers.push(place.segment);
+                    numbers.len() - 1
+                }
+            };
+            place.segment = u32::try_from(segment).ok()?;
+            Some(Located { segment: place.segment, start: place.start, len: place.len })
+        };
+        let places: Vec<Option<Located>> = (0..table.len()).map(&mut place_of).collect();
+        let layout = Arc::new(Layout::new(&places, segments, budget).ok()?);
+        let cached = CachedLayout { layout: Arc::clone(&layout), changes, numbers };
+        *raw.tables.layout(table)? = Some(cached);
+        Some(layout)
     }
 }
 
@@ -407,7 +486,8 @@ mod tests {
             let id = sample.id(ObjectFormat::Sha1);
             let mut inner = store.lock();
             let index = inner.entries.find(&id).unwrap();
-            longest.push(inner.chain(index, &store.0.limits).unwrap().1.links.len());
+            longest
+                .push(inner.chain(index, &store.0.limits, store.budget()).unwrap().1.links.len());
             drop(inner);
             assert_eq!(store.read(&id).unwrap().unwrap().bytes, sample.content);
         }

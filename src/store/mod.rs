@@ -4,9 +4,11 @@
 //! never a fetch. `view` turns an absence into a [`MissingSet`]; someone above fetches
 //! it and asks again.
 
+mod arena;
 #[doc(hidden)]
 pub mod conformance;
 mod entries;
+mod file_table;
 pub(crate) mod held;
 mod memory;
 mod prefix;
@@ -17,16 +19,19 @@ mod staging;
 pub(crate) mod unpack;
 
 use std::fmt;
+use std::sync::Arc;
 
 use bstr::BString;
 use bytes::Bytes;
 
 use crate::error::{Error, ErrorKind};
-use crate::limits::{LimitExceeded, Reservation};
+use crate::limits::{Budget, LimitExceeded, Reservation};
 use crate::object::Kind;
 use crate::oid::{Collision, ObjectFormat, ObjectId};
 use crate::pack;
 
+pub use arena::is_binary;
+pub use file_table::{FileTable, Layout, Located};
 pub use memory::{MemoryStore, StoreStats};
 pub use prefix::IdPrefix;
 pub use staging::MemoryStaging;
@@ -90,9 +95,30 @@ pub trait Objects {
         Ok(self.header(id)?.is_some())
     }
 
+    /// Where raw text stands side by side, in a store that keeps it so.
+    fn text_arena(&self) -> Option<&dyn TextArena> {
+        None
+    }
+
     /// The ids held that begin with `prefix` (hexadecimal digits, at least four), at
     /// most `limit` of them, each once.
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>, StoreError>;
+}
+
+/// A store's raw text blobs side by side, for searches in one pass.
+pub trait TextArena {
+    /// What tables are paid from.
+    fn budget(&self) -> &Budget;
+
+    /// The files of `tree`, if a search made that table before and it is still kept.
+    fn table(&self, tree: &ObjectId) -> Option<Arc<FileTable>>;
+
+    /// Keeps a table for searches to come, while memory allows.
+    fn keep_table(&self, table: &Arc<FileTable>);
+
+    /// Where the blobs of a table that is kept stand now: `None` when it is not, or memory
+    /// is short. It holds them in memory until it is dropped.
+    fn layout(&self, table: &FileTable) -> Option<Arc<Layout>>;
 }
 
 /// One ref of a repository.

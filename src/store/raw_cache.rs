@@ -11,13 +11,23 @@ use std::hash::{BuildHasher, RandomState};
 
 use bytes::Bytes;
 
+use super::arena::{Arena, TextPlace, is_binary};
+use super::file_table::Tables;
 use super::held::held;
-use crate::limits::Reservation;
+use crate::limits::{Budget, Reservation};
 use crate::object::Kind;
 
 /// Where a copy was put. It may have been evicted since: [`RawCache::hit`] knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Slot(u32);
+pub(super) enum Slot {
+    /// Nowhere.
+    #[default]
+    None,
+    /// Alone.
+    Copy(u32),
+    /// In the arena.
+    Text(u32),
+}
 
 /// Whose copy it is: an entry of the store, or an object of one of its stagings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +38,11 @@ pub(super) struct Owner {
 }
 
 impl Owner {
+    /// The store itself among those that stage.
+    pub(super) const STORE: u32 = 0;
+
     pub(super) fn entry(index: u32) -> Self {
-        Self { staging: 0, index }
+        Self { staging: Self::STORE, index }
     }
 }
 
@@ -38,42 +51,98 @@ impl Owner {
 pub(super) struct RawCache {
     blobs: Pool,
     others: Pool,
+    pub(super) arena: Arena,
+    pub(super) tables: Tables,
     random: Random,
     pub(super) evictions: u64,
 }
 
 impl RawCache {
     pub(super) fn new() -> Self {
-        let random = Random(RandomState::new().hash_one(0) | 1);
-        Self { blobs: Pool::default(), others: Pool::default(), random, evictions: 0 }
+        Self {
+            blobs: Pool::default(),
+            others: Pool::default(),
+            arena: Arena::default(),
+            tables: Tables::default(),
+            random: Random(RandomState::new().hash_one(0) | 1),
+            evictions: 0,
+        }
     }
 
     /// Bytes of content here, without bookkeeping.
     pub(super) fn bytes(&self) -> u64 {
-        self.blobs.bytes + self.others.bytes
+        self.blobs.bytes + self.others.bytes + self.arena.bytes()
     }
 
     /// The copy that `owner` has in `slot`, marked as read.
-    pub(super) fn hit(&mut self, kind: Kind, slot: Slot, owner: Owner) -> Option<Bytes> {
-        let copy = self.pool(kind).copy_mut(slot, owner)?;
-        copy.read = true;
-        Some(copy.bytes.clone())
+    pub(super) fn hit(
+        &mut self,
+        kind: Kind,
+        slot: Slot,
+        owner: Owner,
+        budget: &Budget,
+    ) -> Option<Bytes> {
+        if let Slot::Copy(_) = slot {
+            self.pool_mut(kind).copy_mut(slot, owner)?.read = true;
+        }
+        self.peek(kind, slot, owner, budget)
     }
 
     /// The copy that `owner` has in `slot`, for a look that is no read.
-    pub(super) fn peek(&self, kind: Kind, slot: Slot, owner: Owner) -> Option<&Bytes> {
-        let pool = if kind == Kind::Blob { &self.blobs } else { &self.others };
-        pool.copy(slot, owner).map(|copy| &copy.bytes)
+    pub(super) fn peek(
+        &self,
+        kind: Kind,
+        slot: Slot,
+        owner: Owner,
+        budget: &Budget,
+    ) -> Option<Bytes> {
+        match slot {
+            Slot::Text(text) => self.arena.read(text, owner, budget),
+            slot => self.pool(kind).copy(slot, owner).map(|copy| copy.bytes.clone()),
+        }
+    }
+
+    /// Whether `owner` has a copy in `slot`.
+    pub(super) fn has(&self, kind: Kind, slot: Slot, owner: Owner) -> bool {
+        match slot {
+            Slot::Text(text) => self.arena.has(text, owner),
+            slot => self.pool(kind).copy(slot, owner).is_some(),
+        }
+    }
+
+    /// Where `owner`'s text in `slot` is, if it is in the arena.
+    pub(super) fn place(&self, slot: Slot, owner: Owner) -> Option<TextPlace> {
+        match slot {
+            Slot::Text(text) => self.arena.place(text, owner),
+            Slot::None | Slot::Copy(_) => None,
+        }
+    }
+
+    /// Keeps a text blob in the arena for `owner`, if memory is free; where it went.
+    pub(super) fn insert_text(
+        &mut self,
+        kind: Kind,
+        owner: Owner,
+        content: &[u8],
+        budget: &Budget,
+    ) -> Option<Slot> {
+        if kind != Kind::Blob || is_binary(content) {
+            return None;
+        }
+        self.arena.append(owner, content, budget).map(Slot::Text)
     }
 
     /// Keeps a copy for `owner`; where it went.
     pub(super) fn insert(&mut self, kind: Kind, owner: Owner, bytes: Bytes) -> Option<Slot> {
-        self.pool(kind).insert(owner, bytes)
+        self.pool_mut(kind).insert(owner, bytes)
     }
 
     /// Gives the copy that `from` has in `slot` to `to`; whether there is one.
     pub(super) fn hand_over(&mut self, kind: Kind, slot: Slot, from: Owner, to: Owner) -> bool {
-        match self.pool(kind).copy_mut(slot, from) {
+        if let Slot::Text(text) = slot {
+            return self.arena.hand_over(text, from, to);
+        }
+        match self.pool_mut(kind).copy_mut(slot, from) {
             Some(copy) => {
                 copy.owner = to;
                 true
@@ -84,24 +153,48 @@ impl RawCache {
 
     /// Lets go of the copy that `owner` has in `slot`.
     pub(super) fn remove(&mut self, kind: Kind, slot: Slot, owner: Owner) {
-        self.pool(kind).remove(slot, owner);
+        match slot {
+            Slot::Text(text) => self.arena.remove(text, owner),
+            slot => self.pool_mut(kind).remove(slot, owner),
+        }
     }
 
     /// Lets go of copies of at least `bytes` together, if there are as many; whether
     /// anything went. Bytes that a reader still holds are free when he lets go.
     pub(super) fn evict(&mut self, bytes: u64) -> bool {
+        self.evict_in_turn(bytes, |cache| {
+            let Self { blobs, others, tables, arena, random, .. } = cache;
+            (blobs.evict_one(random))
+                .or_else(|| tables.evict_one())
+                .or_else(|| arena.evict_one())
+                .or_else(|| others.evict_one(random))
+        })
+    }
+
+    /// The same for a copy that is nice to have: that of a blob takes the place of other
+    /// blobs, not of the arena.
+    pub(super) fn make_room_for(&mut self, kind: Kind, bytes: u64) -> bool {
+        match kind {
+            Kind::Blob => self.evict_in_turn(bytes, |it| it.blobs.evict_one(&mut it.random)),
+            _ => self.evict(bytes),
+        }
+    }
+
+    fn evict_in_turn(&mut self, bytes: u64, evict_one: impl Fn(&mut Self) -> Option<u64>) -> bool {
         let mut gone = 0;
         while gone < bytes.max(1) {
-            let Self { blobs, others, random, .. } = self;
-            let pool = if blobs.copies.is_empty() { others } else { blobs };
-            let Some(freed) = pool.evict_one(random) else { break };
+            let Some(freed) = evict_one(self) else { break };
             gone += freed;
             self.evictions += 1;
         }
         gone > 0
     }
 
-    fn pool(&mut self, kind: Kind) -> &mut Pool {
+    fn pool(&self, kind: Kind) -> &Pool {
+        if kind == Kind::Blob { &self.blobs } else { &self.others }
+    }
+
+    fn pool_mut(&mut self, kind: Kind) -> &mut Pool {
         if kind == Kind::Blob { &mut self.blobs } else { &mut self.others }
     }
 }
@@ -138,15 +231,21 @@ struct Kept {
 
 impl Pool {
     fn copy(&self, slot: Slot, owner: Owner) -> Option<&Kept> {
-        let place = *self.slots.get(slot.0 as usize)?;
-        // A slot that was freed, or given to another since, leads to another's copy.
-        self.copies.get(place as usize).filter(|copy| copy.slot == slot.0 && copy.owner == owner)
+        self.copies.get(self.find(slot, owner)?)
     }
 
     fn copy_mut(&mut self, slot: Slot, owner: Owner) -> Option<&mut Kept> {
-        let place = *self.slots.get(slot.0 as usize)?;
-        let copy = self.copies.get_mut(place as usize)?;
-        (copy.slot == slot.0 && copy.owner == owner).then_some(copy)
+        let place = self.find(slot, owner)?;
+        self.copies.get_mut(place)
+    }
+
+    /// The place of the copy that `owner` has in `slot`.
+    fn find(&self, slot: Slot, owner: Owner) -> Option<usize> {
+        let Slot::Copy(slot) = slot else { return None };
+        let place = *self.slots.get(slot as usize)? as usize;
+        // A slot that was freed, or given to another since, leads to another's copy.
+        let copy = self.copies.get(place)?;
+        (copy.slot == slot && copy.owner == owner).then_some(place)
     }
 
     fn insert(&mut self, owner: Owner, bytes: Bytes) -> Option<Slot> {
@@ -161,14 +260,12 @@ impl Pool {
         *self.slots.get_mut(slot as usize)? = place;
         self.bytes += bytes.len() as u64;
         self.copies.push(Kept { bytes, owner, slot, read: false });
-        Some(Slot(slot))
+        Some(Slot::Copy(slot))
     }
 
     fn remove(&mut self, slot: Slot, owner: Owner) {
-        if self.copy(slot, owner).is_some()
-            && let Some(&place) = self.slots.get(slot.0 as usize)
-        {
-            self.remove_at(place as usize);
+        if let Some(place) = self.find(slot, owner) {
+            self.remove_at(place);
         }
     }
 
@@ -234,7 +331,10 @@ mod tests {
         for _ in 0..rounds {
             hits = 0;
             for entry in 0..objects {
-                if cache.hit(Kind::Blob, slots[entry as usize], Owner::entry(entry)).is_some() {
+                if cache
+                    .hit(Kind::Blob, slots[entry as usize], Owner::entry(entry), &budget)
+                    .is_some()
+                {
                     hits += 1;
                     continue;
                 }
@@ -276,14 +376,14 @@ mod tests {
         };
         let old: Vec<Slot> = (0..100).map(|entry| put(&mut cache, entry)).collect();
         for (entry, &slot) in old.iter().enumerate() {
-            assert!(cache.hit(Kind::Blob, slot, Owner::entry(entry as u32)).is_some());
+            assert!(cache.hit(Kind::Blob, slot, Owner::entry(entry as u32), &budget).is_some());
         }
         let mut new = vec![None; 80];
         for _ in 0..20 {
             for entry in 0..80 {
                 let slot = new[entry as usize];
                 if slot.is_none_or(|slot| {
-                    cache.hit(Kind::Blob, slot, Owner::entry(1_000 + entry)).is_none()
+                    cache.hit(Kind::Blob, slot, Owner::entry(1_000 + entry), &budget).is_none()
                 }) {
                     new[entry as usize] = Some(put(&mut cache, 1_000 + entry));
                 }
@@ -291,9 +391,7 @@ mod tests {
         }
         let held = (0..80)
             .filter(|&entry| {
-                cache
-                    .peek(Kind::Blob, new[entry as usize].unwrap(), Owner::entry(1_000 + entry))
-                    .is_some()
+                cache.has(Kind::Blob, new[entry as usize].unwrap(), Owner::entry(1_000 + entry))
             })
             .count();
         assert!(held > 70, "{held} of 80");
@@ -306,12 +404,12 @@ mod tests {
         let copy = raw_copy(b"x", budget.reserve(paid_bytes(1)).unwrap());
         let staged = Owner { staging: 3, index: 7 };
         let slot = cache.insert(Kind::Blob, staged, copy).unwrap();
-        assert!(cache.hit(Kind::Blob, slot, Owner::entry(7)).is_none());
+        assert!(cache.hit(Kind::Blob, slot, Owner::entry(7), &budget).is_none());
         assert!(!cache.hand_over(Kind::Blob, slot, Owner::entry(7), Owner::entry(8)));
         cache.remove(Kind::Blob, slot, Owner::entry(7));
         assert!(cache.hand_over(Kind::Blob, slot, staged, Owner::entry(8)));
-        assert!(cache.hit(Kind::Blob, slot, staged).is_none());
-        assert!(cache.hit(Kind::Blob, slot, Owner::entry(8)).is_some());
+        assert!(cache.hit(Kind::Blob, slot, staged, &budget).is_none());
+        assert!(cache.hit(Kind::Blob, slot, Owner::entry(8), &budget).is_some());
         cache.remove(Kind::Blob, slot, Owner::entry(8));
         assert_eq!(budget.used_bytes(), 0);
     }
@@ -329,7 +427,7 @@ mod tests {
             put(&mut cache, Kind::Blob, entry);
         }
         assert!(cache.evict(49 * paid_bytes(1)));
-        assert!(cache.peek(Kind::Tree, tree, Owner::entry(0)).is_some());
+        assert!(cache.has(Kind::Tree, tree, Owner::entry(0)));
         assert_eq!((cache.bytes(), cache.evictions), (1, 49));
         assert!(cache.evict(1));
         assert!(!cache.evict(1));

@@ -14,7 +14,7 @@ use super::memory::{Inner, MemoryStore};
 use super::raw_cache::{Owner, paid_bytes, raw_copy};
 use super::segments::{Place, SegmentWriter};
 use super::{Committed, Objects, Staging, StoreError, room};
-use crate::limits::{LimitExceeded, Reservation, Which};
+use crate::limits::{Budget, LimitExceeded, Reservation, Which};
 use crate::object::Kind;
 use crate::oid::ObjectId;
 use crate::pack::{BaseLink, EntryStore, ResolvedEntry};
@@ -94,15 +94,22 @@ impl MemoryStaging {
     }
 
     /// Keeps a raw copy while memory allows: the base of deltas to come, and what makes
-    /// the first search warm.
+    /// the first search warm. What the store has a copy of needs no other.
     fn keep_copy(&mut self, object: u32, kind: Kind, content: &[u8]) {
-        let budget = self.store.budget();
-        let mut evict = |bytes| self.store.lock().raw.evict(bytes);
-        let Some(paid) = room::reserve_copy(budget, paid_bytes(content.len()), &mut evict) else {
-            return;
+        let (budget, owner) = (self.store.budget(), self.owner(object));
+        let text = {
+            let mut inner = self.store.lock();
+            if inner.has_copy(&self.objects.id(object)) {
+                return;
+            }
+            inner.raw.insert_text(kind, owner, content, budget)
         };
-        let copy = raw_copy(content, paid);
-        let slot = self.store.lock().raw.insert(kind, self.owner(object), copy);
+        let slot = text.or_else(|| {
+            let mut evict = |bytes| self.store.lock().raw.make_room_for(kind, bytes);
+            let paid = room::reserve_copy(budget, paid_bytes(content.len()), &mut evict)?;
+            let copy = raw_copy(content, paid);
+            self.store.lock().raw.insert(kind, owner, copy)
+        });
         if let (Some(slot), Some(entry)) = (slot, self.objects.entry_mut(object)) {
             entry.raw = slot;
         }
@@ -201,7 +208,9 @@ impl EntryStore for MemoryStaging {
     fn content(&self, entry: u32) -> Option<Bytes> {
         let object = self.arrived.get(entry as usize)?.object?;
         let Entry { kind, raw, .. } = *self.objects.entry(object)?;
-        self.store.lock().raw.peek(kind, raw, self.owner(object)).cloned()
+        let (inner, budget) = (self.store.lock(), self.store.budget());
+        let own = inner.raw.peek(kind, raw, self.owner(object), budget);
+        own.or_else(|| inner.peek(&self.objects.id(object), budget))
     }
 
     fn external(&self, id: &ObjectId) -> Option<(Kind, Bytes)> {
@@ -235,6 +244,7 @@ impl Staging for MemoryStaging {
         let first_segment = u32::try_from(inner.segments.len()).map_err(|_| too_many)?;
         inner.make_room(self.store.budget(), new)?;
         // From here on nothing fails.
+        inner.raw.arena.freeze(self.number);
         inner.segments.extend(segments);
         let (mut new_objects, mut bytes) = (0, 0);
         for (index, id) in (0_u32..).zip(&ids) {
@@ -270,17 +280,34 @@ impl Drop for MemoryStaging {
                 inner.raw.remove(staged.kind, staged.raw, self.owner(index));
             }
         }
+        inner.raw.arena.freeze(self.number);
     }
 }
 
 impl Inner {
+    /// Whether the store has the raw bytes of an object.
+    fn has_copy(&self, id: &ObjectId) -> bool {
+        let held = self.entries.find(id).and_then(|at| Some((at, self.entries.entry(at)?)));
+        held.is_some_and(|(at, entry)| {
+            matches!(entry.form, Form::Pinned(_))
+                || self.raw.has(entry.kind, entry.raw, Owner::entry(at))
+        })
+    }
+
+    /// The copy that the store has of an object, for a look that is no read.
+    fn peek(&self, id: &ObjectId, budget: &Budget) -> Option<Bytes> {
+        let at = self.entries.find(id)?;
+        let entry = self.entries.entry(at)?;
+        self.raw.peek(entry.kind, entry.raw, Owner::entry(at), budget)
+    }
+
     /// Makes a staged object's raw copy that of the entry it became, which may have one.
     fn adopt_copy(&mut self, handle: u32, staged: &Entry, from: Owner) {
         let Self { entries, raw, .. } = self;
         let Some(entry) = entries.entry_mut(handle) else { return };
         let to = Owner::entry(handle);
         let packed = matches!(entry.form, Form::Packed { .. });
-        let lacks_one = packed && raw.peek(entry.kind, entry.raw, to).is_none();
+        let lacks_one = packed && !raw.has(entry.kind, entry.raw, to);
         if lacks_one && raw.hand_over(staged.kind, staged.raw, from, to) {
             entry.raw = staged.raw;
         }

@@ -153,6 +153,11 @@ impl PathFilter {
         position(&self.prefixes, path)
     }
 
+    /// Whether only some folders can hold what is asked for.
+    pub(super) fn narrows_folders(&self) -> bool {
+        !self.prefixes.is_empty() || self.globs.as_ref().is_some_and(|it| !it.roots.is_empty())
+    }
+
     /// Whether there are globs of paths, so that it matters where a folder stands.
     pub(super) fn has_globs(&self) -> bool {
         self.globs.is_some()

@@ -1,20 +1,22 @@
 //! The cursor that searches the files of a tree, in path order, as far as they are there.
-
-use std::collections::VecDeque;
-
-use bstr::BString;
+//!
+//! It takes one of two ways: through a table of all files and in one pass over a store's
+//! text arena (`whole.rs`), or from file to file as a walk meets them (`walking.rs`).
 
 use super::matcher::Matcher;
-use super::searcher::{FilePlace, SearchOptions, Searcher};
+use super::scan::Known;
+use super::searcher::{FilePlace, SearchOptions, Searched, Searcher};
 use super::sink::{FileRef, Sink};
+use super::walking::Walking;
+use super::whole::Whole;
 use crate::error::Error;
-use crate::limits::{Interrupt, Limits};
+use crate::limits::{Interrupt, Limits, SharedWorkers};
 use crate::object::{EntryKind, Kind};
 use crate::oid::ObjectId;
 use crate::store::{Lookup, MissingSet, Objects};
+use crate::view::ViewError;
 use crate::view::glob::PathFilter;
 use crate::view::walk::{Place, Walk, WalkEntry, WalkOptions};
-use crate::view::{Step, ViewError};
 
 /// Which files are searched, and what of them is reported.
 #[derive(Clone, Debug, Default)]
@@ -45,9 +47,12 @@ pub struct GrepStats {
 /// A search under way, over all files of one tree. Links and submodules are not files.
 ///
 /// Files are searched in the order of their paths. At a file that the store lacks the
-/// cursor looks ahead and asks for a batch; what it passed on the way waits in a queue,
-/// so no tree is read twice. After a fetch it goes on where it was. A blob that is in
-/// several places is searched in each, because each has its own results.
+/// cursor looks ahead and asks for a batch. After a fetch it goes on where it was. A blob
+/// that is in several places has its hits shown in each.
+///
+/// Over a store with a [text arena](crate::store::TextArena) that holds all folders, the
+/// search is one pass over the arena, on as many threads as there are
+/// [workers](Self::with_workers).
 ///
 /// ```
 /// use gitsip::limits::NeverInterrupt;
@@ -80,59 +85,53 @@ pub struct GrepStats {
 /// ```
 #[derive(Debug)]
 pub struct Grep {
-    walk: Walk,
+    root: ObjectId,
+    filter: PathFilter,
+    limits: Limits,
+    workers: SharedWorkers,
+    way: Way,
+    /// Where to begin, and where in the first file.
+    start: (Place, Option<FilePlace>),
     search: Search,
-    /// Files that were walked to and not searched yet.
-    waiting: VecDeque<Waiting>,
-    /// Bytes of the paths and places in `waiting`.
-    path_bytes: usize,
-    /// What the walk met behind the files that wait.
-    deferred: Option<ViewError>,
-    /// Where the file is that is being searched, or was last; `None` for the walk's own
-    /// place.
-    at: Option<Place>,
-    /// Where to begin in the first file.
-    within: Option<FilePlace>,
-    /// Blobs asked for at once.
-    batch_len: usize,
-    /// How many batches were asked for.
-    batches: u64,
+    batch: Batch,
     ended: bool,
 }
 
+/// How the cursor gets from file to file.
 #[derive(Debug)]
-struct Waiting {
-    path: BString,
-    id: ObjectId,
-    place: Place,
-    /// The batch it was asked for in last, from 1; 0 for none.
-    batch: u64,
+enum Way {
+    /// Not decided: nothing was searched yet.
+    Open,
+    Walking(Box<Walking>),
+    Whole(Box<Whole>),
 }
 
-/// The part of the cursor that needs no walk.
+/// The part of the cursor that knows one file at a time.
 #[derive(Debug)]
-struct Search {
-    searcher: Searcher,
-    stats: GrepStats,
+pub(super) struct Search {
+    pub(super) searcher: Searcher,
+    pub(super) stats: GrepStats,
 }
+
+/// How many blobs are asked for at once.
+#[derive(Debug)]
+pub(super) struct Batch(usize);
 
 impl Grep {
     /// A search of the tree `root`, which is not read yet.
     pub fn new(root: ObjectId, matcher: Matcher, options: GrepOptions, limits: &Limits) -> Self {
-        let walk = WalkOptions { filter: options.filter, ..WalkOptions::default() };
         Self {
-            walk: Walk::new(root, walk, limits),
+            root,
+            filter: options.filter,
+            limits: limits.clone(),
+            workers: SharedWorkers::default(),
+            way: Way::Open,
+            start: (Place::default(), None),
             search: Search {
                 searcher: Searcher::new(matcher, options.search),
                 stats: GrepStats::default(),
             },
-            waiting: VecDeque::new(),
-            path_bytes: 0,
-            deferred: None,
-            at: None,
-            within: None,
-            batch_len: MissingSet::MAX_BLOBS,
-            batches: 0,
+            batch: Batch(MissingSet::MAX_BLOBS),
             ended: false,
         }
     }
@@ -141,19 +140,24 @@ impl Grep {
     /// to begin in the file that is there. What is before is neither read nor asked for.
     #[must_use]
     pub fn starting_at(mut self, place: &Place, within: Option<FilePlace>) -> Self {
-        self.walk = self.walk.starting_at(place);
-        self.within = within;
+        self.start = (place.clone(), within);
         self
     }
 
     /// The place of the file that something was reported of last, after a sink stopped the
     /// search; after an error, of the first file that was not searched to its end.
     pub fn place(&self) -> Place {
-        match (&self.at, self.waiting.front()) {
-            (Some(at), _) => at.clone(),
-            (None, Some(next)) => next.place.clone(),
-            (None, None) => self.walk.next_place(),
+        match &self.way {
+            Way::Open => self.start.0.clone(),
+            Way::Walking(walking) => walking.place(),
+            Way::Whole(whole) => whole.place(),
         }
+    }
+
+    /// The same, searching on `workers` what can be searched at once. Results come in the
+    /// same order, on the caller's thread.
+    pub fn with_workers(self, workers: SharedWorkers) -> Self {
+        Self { workers, ..self }
     }
 
     /// Searches until everything was, or the sink has enough, or objects are missing.
@@ -172,40 +176,23 @@ impl Grep {
         sink: &mut (impl Sink + ?Sized),
         interrupt: &dyn Interrupt,
     ) -> Result<Lookup<GrepStats>, Error> {
-        self.at = None;
-        while !self.ended {
-            if !self.waiting.is_empty() {
-                if let Some(missing) = self.search_waiting(objects, sink, interrupt)? {
-                    return Ok(Lookup::Missing(missing));
-                }
-                continue;
-            }
-            if let Some(error) = self.deferred.take() {
-                return Err(error.into());
-            }
-            match self.walk.next(objects, interrupt)? {
-                Step::Done => self.ended = true,
-                Step::Item(entry) if !is_file(&entry) => {}
-                // Nothing is copied for a file whose blob is there.
-                Step::Item(entry) => match read_blob(objects, &entry.id)? {
-                    Some(text) => {
-                        let file = FileRef { path: entry.path, id: entry.id, text: &text };
-                        let within = self.within.take().unwrap_or_default();
-                        let searched = self.search.file(&file, within, sink, interrupt);
-                        if !matches!(searched, Ok(false)) {
-                            self.at = Some(self.walk.place());
-                        }
-                        self.ended = searched?;
-                    }
-                    None => {
-                        let waiting = Waiting::at(&entry);
-                        self.wait(waiting);
-                    }
-                },
-                Step::Missing(trees) => return Ok(Lookup::Missing(trees)),
-            }
+        if self.ended {
+            return Ok(Lookup::Ready(self.search.stats));
         }
-        Ok(Lookup::Ready(self.search.stats))
+        if let Way::Open = self.way {
+            self.way = self.choose(objects, interrupt)?;
+        }
+        let Self { search, batch, .. } = self;
+        let missing = match &mut self.way {
+            Way::Whole(whole) => whole.run(objects, search, batch, sink, interrupt)?,
+            Way::Walking(walking) => walking.run(objects, search, batch, sink, interrupt)?,
+            Way::Open => None,
+        };
+        self.ended = missing.is_none();
+        Ok(match missing {
+            Some(missing) => Lookup::Missing(missing),
+            None => Lookup::Ready(self.search.stats),
+        })
     }
 
     /// How much was searched so far.
@@ -216,106 +203,39 @@ impl Grep {
     /// Asks for half as many blobs at once from now on, at least one: for a caller that
     /// could not hold a whole batch. `false` if it was one already.
     pub fn halve_batch(&mut self) -> bool {
-        let halved = (self.batch_len / 2).max(1);
-        std::mem::replace(&mut self.batch_len, halved) != halved
+        self.batch.halve()
     }
 
-    /// Searches the files that wait, up to one that is missing.
-    fn search_waiting(
-        &mut self,
-        objects: &impl Objects,
-        sink: &mut (impl Sink + ?Sized),
-        interrupt: &dyn Interrupt,
-    ) -> Result<Option<MissingSet>, Error> {
-        while !self.ended
-            && let Some(Waiting { id, batch, .. }) = self.waiting.front()
+    /// A search that goes on somewhere walks, because a place is that of a walk.
+    fn choose(&self, objects: &impl Objects, interrupt: &dyn Interrupt) -> Result<Way, Error> {
+        let Self { root, filter, limits, workers, start: (place, within), .. } = self;
+        if place.levels().is_empty()
+            && within.is_none()
+            && let Some(whole) = Whole::new(root, filter, objects, limits, workers, interrupt)?
         {
-            let (id, batch) = (*id, *batch);
-            let read = read_blob(objects, &id);
-            if let Ok(None) = read {
-                if batch > 0 && batch == self.batches {
-                    self.halve_batch();
-                }
-                return Ok(Some(self.missing_ahead(objects, interrupt)?));
-            }
-            let Some(waiting) = self.waiting.pop_front() else { break };
-            self.path_bytes -= waiting.held_bytes();
-            if let Some(text) = read? {
-                let file = FileRef { path: waiting.path.as_ref(), id, text: &text };
-                let within = self.within.take().unwrap_or_default();
-                let searched = self.search.file(&file, within, sink, interrupt);
-                if !matches!(searched, Ok(false)) {
-                    self.at = Some(waiting.place);
-                }
-                self.ended = searched?;
-            }
+            return Ok(Way::Whole(Box::new(whole)));
         }
-        Ok(None)
-    }
-
-    /// The blobs that are missing from here on, as many as are asked for at once. Walks
-    /// on over trees that are there, and lets the files on the way wait.
-    fn missing_ahead(
-        &mut self,
-        objects: &impl Objects,
-        interrupt: &dyn Interrupt,
-    ) -> Result<MissingSet, Error> {
-        let mut missing = MissingSet::default();
-        self.batches += 1;
-        for file in &mut self.waiting {
-            if missing.len() >= self.batch_len {
-                return Ok(missing);
-            }
-            if !objects.contains(&file.id)? {
-                missing.insert(file.id, Some(Kind::Blob));
-                file.batch = self.batches;
-            }
-        }
-        while missing.len() < self.batch_len
-            && self.deferred.is_none()
-            && self.waiting.len() < MAX_WAITING
-            && self.path_bytes < MAX_WAITING_PATH_BYTES
-        {
-            let mut file = match self.walk.next(objects, interrupt) {
-                Ok(Step::Item(entry)) if is_file(&entry) => Waiting::at(&entry),
-                Ok(Step::Item(_)) => continue,
-                // Asked for when the files before are searched.
-                Ok(Step::Missing(_) | Step::Done) => break,
-                Err(error @ ViewError::Interrupted(_)) => return Err(error.into()),
-                Err(error) => {
-                    self.deferred = Some(error);
-                    break;
-                }
-            };
-            if !objects.contains(&file.id)? {
-                missing.insert(file.id, Some(Kind::Blob));
-                file.batch = self.batches;
-            }
-            self.wait(file);
-        }
-        Ok(missing)
-    }
-
-    fn wait(&mut self, mut file: Waiting) {
-        file.place = self.walk.place();
-        self.path_bytes += file.held_bytes();
-        self.waiting.push_back(file);
+        let options = WalkOptions { filter: filter.clone(), ..WalkOptions::default() };
+        let walk = Walk::new(*root, options, limits).starting_at(place);
+        Ok(Way::Walking(Box::new(Walking::new(walk, *within))))
     }
 }
 
-impl Waiting {
-    fn at(entry: &WalkEntry<'_>) -> Self {
-        Self { path: entry.path.into(), id: entry.id, place: Place::default(), batch: 0 }
+impl Batch {
+    pub(super) fn len(&self) -> usize {
+        self.0
     }
 
-    fn held_bytes(&self) -> usize {
-        self.path.len() + size_of_val(self.place.levels())
+    /// Half as many from now on, at least one; `false` if it was one already.
+    pub(super) fn halve(&mut self) -> bool {
+        let halved = (self.0 / 2).max(1);
+        std::mem::replace(&mut self.0, halved) != halved
     }
 }
 
 impl Search {
     /// Searches one file; whether the whole search ends with it.
-    fn file(
+    pub(super) fn file(
         &mut self,
         file: &FileRef<'_>,
         within: FilePlace,
@@ -323,25 +243,51 @@ impl Search {
         interrupt: &dyn Interrupt,
     ) -> Result<bool, Error> {
         let searched = self.searcher.search_from(file, within, sink, interrupt)?;
-        let stats = &mut self.stats;
         if searched.binary {
-            stats.files_binary += 1;
+            self.stats.files_binary += 1;
         } else {
-            stats.files_searched += 1;
-            stats.bytes_searched += file.text.len() as u64;
+            self.searched(file.text.len());
         }
+        Ok(self.found(&searched))
+    }
+
+    /// Shows what is known of one file; whether the whole search ends with it.
+    pub(super) fn known_file(
+        &mut self,
+        file: &FileRef<'_>,
+        known: Known<'_>,
+        sink: &mut (impl Sink + ?Sized),
+        interrupt: &dyn Interrupt,
+    ) -> Result<bool, Error> {
+        let within = FilePlace::default();
+        let searched = self.searcher.search_known(file, within, known, sink, interrupt)?;
+        self.searched(file.text.len());
+        Ok(self.found(&searched))
+    }
+
+    /// A file of so many bytes was searched.
+    pub(super) fn searched(&mut self, bytes: usize) {
+        self.stats.files_searched += 1;
+        self.stats.bytes_searched += bytes as u64;
+    }
+
+    fn found(&mut self, searched: &Searched) -> bool {
+        let stats = &mut self.stats;
         stats.files_matched += u64::from(searched.lines > 0);
         stats.lines_found += searched.lines;
         stats.stopped |= searched.stop;
-        Ok(searched.stop)
+        searched.stop
     }
 }
 
-fn is_file(entry: &WalkEntry<'_>) -> bool {
+pub(super) fn is_file(entry: &WalkEntry<'_>) -> bool {
     matches!(entry.mode.kind(), EntryKind::Blob | EntryKind::Executable)
 }
 
-fn read_blob(objects: &impl Objects, id: &ObjectId) -> Result<Option<bytes::Bytes>, ViewError> {
+pub(super) fn read_blob(
+    objects: &impl Objects,
+    id: &ObjectId,
+) -> Result<Option<bytes::Bytes>, ViewError> {
     match objects.read(id)? {
         Some(object) if object.kind != Kind::Blob => {
             Err(ViewError::WrongKind { id: *id, wanted: Kind::Blob, actual: object.kind })
@@ -349,11 +295,6 @@ fn read_blob(objects: &impl Objects, id: &ObjectId) -> Result<Option<bytes::Byte
         object => Ok(object.map(|object| object.bytes)),
     }
 }
-
-/// Files that may wait while the cursor looks ahead for missing ones.
-const MAX_WAITING: usize = 1 << 16;
-/// Bytes of their paths and places.
-const MAX_WAITING_PATH_BYTES: usize = 4 << 20;
 
 #[cfg(test)]
 mod tests;

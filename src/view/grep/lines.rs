@@ -28,8 +28,20 @@ impl<'a> Lines<'a> {
         interrupt: &'a dyn Interrupt,
     ) -> Self {
         let blocks = matcher.is_multi_line().then(|| Blocks::new(matcher, text));
-        let matching = Matching { matcher, text, interrupt, window: 0, blocks };
+        let matching = Matching { matcher, text, interrupt, window: 0, blocks, known: None };
         Self { matching, text, invert, upcoming: Upcoming::Unknown }
+    }
+
+    /// The lines that were found before to match: their starts and ends.
+    pub(super) fn known(
+        matcher: &'a Matcher,
+        text: &'a [u8],
+        known: &'a [(u32, u32)],
+        interrupt: &'a dyn Interrupt,
+    ) -> Self {
+        let known = Some(known.iter());
+        let matching = Matching { matcher, text, interrupt, window: 0, blocks: None, known };
+        Self { matching, text, invert: false, upcoming: Upcoming::Unknown }
     }
 
     /// The first wanted line that begins at or after `from`, where a line begins.
@@ -84,12 +96,19 @@ struct Matching<'a> {
     window: usize,
     /// In multi-line mode, where a match makes all lines it touches match.
     blocks: Option<Blocks<'a>>,
+    /// All lines that match, where they are known.
+    known: Option<std::slice::Iter<'a, (u32, u32)>>,
 }
 
 impl Matching<'_> {
     fn next(&mut self, mut from: usize) -> Result<Option<Line>, Interrupted> {
         if let Some(blocks) = &mut self.blocks {
             return blocks.next(from, self.interrupt);
+        }
+        if let Some(known) = &mut self.known {
+            let line =
+                |&(start, end): &(u32, u32)| Line { start: start as usize, end: end as usize };
+            return Ok(known.next().map(line));
         }
         while from < self.text.len() {
             if from >= self.window {

@@ -3,7 +3,8 @@
 //! Whole texts are searched, never line by line. One literal is found by `memmem`,
 //! several by Aho-Corasick, anything else by the regex crate. Patterns with Unicode
 //! word boundaries, which force that crate off its fast engines in text that is not
-//! ASCII, are searched without the boundaries first and confirmed on the line found.
+//! ASCII, are searched without the boundaries first and confirmed on the line found; and so
+//! are patterns that hold a literal which that crate does not look for.
 //!
 //! Knows nothing of files, line numbers or context; see `searcher.rs`.
 
@@ -18,6 +19,7 @@ use regex_syntax::hir::{Hir, HirKind, Look};
 use super::pattern::{
     MatchOptions, PatternError, PatternSpec, parse_all, too_large, without_word_boundaries,
 };
+use super::required::required_by_all;
 
 /// Compiled patterns; a clone shares them.
 ///
@@ -42,6 +44,8 @@ struct Compiled {
     confirm: Option<Regex>,
     /// Each pattern alone, exactly.
     each: Vec<Finder>,
+    /// Where there are many literals: which of them a text holds, in one pass.
+    held: Option<AhoCorasick>,
     multi_line: bool,
 }
 
@@ -95,9 +99,11 @@ impl Matcher {
             None => (build(&hirs)?, None),
         };
         // Compiled together they fitted, so they do one by one.
-        let each =
+        let each: Vec<Finder> =
             hirs.iter().map(|hir| build(std::slice::from_ref(hir))).collect::<Result<_, _>>()?;
-        Ok(Self(Arc::new(Compiled { candidates, confirm, each, multi_line: options.multi_line })))
+        let held = Finder::held(&each, options.max_regex_bytes)?;
+        let multi_line = options.multi_line;
+        Ok(Self(Arc::new(Compiled { candidates, confirm, each, held, multi_line })))
     }
 
     /// Whether any pattern matches anywhere in `text`.
@@ -170,7 +176,16 @@ enum Next {
 impl<'a> Spans<'a> {
     /// In multi-line mode `text` is a file, otherwise a line.
     pub(super) fn new(matcher: &'a Matcher, text: &'a [u8]) -> Self {
-        Self { matcher, text, next: vec![Next::Unknown(0); matcher.patterns()] }
+        let Some(held) = &matcher.0.held else {
+            return Self { matcher, text, next: vec![Next::Unknown(0); matcher.patterns()] };
+        };
+        let mut next = vec![Next::None; matcher.patterns()];
+        for found in held.find_overlapping_iter(text) {
+            if let Some(next @ Next::None) = next.get_mut(found.pattern().as_usize()) {
+                *next = Next::Found(found.start(), found.end());
+            }
+        }
+        Self { matcher, text, next }
     }
 
     /// Gives up every match that begins before `at`.
@@ -240,17 +255,23 @@ impl Finder {
             .collect();
         match literals.as_deref() {
             Some([one]) => Ok(Self::One(Box::new(memmem::Finder::new(one).into_owned()))),
-            Some(many) => {
-                let automaton = AhoCorasick::builder()
-                    .match_kind(MatchKind::LeftmostLongest)
-                    .build(many)
-                    .map_err(|_| too_large(max_bytes, max_bytes.saturating_add(1)))?;
-                match automaton.memory_usage() {
-                    seen if seen > max_bytes => Err(too_large(max_bytes, seen).into()),
-                    _ => Ok(Self::Many(automaton)),
-                }
-            }
+            Some(many) => automaton(many, MatchKind::LeftmostLongest, max_bytes).map(Self::Many),
             None => regex_of(hirs, max_bytes).map(Self::Regex),
+        }
+    }
+
+    /// What tells which of many literals a text holds; nothing for few, or other patterns.
+    fn held(each: &[Self], max_bytes: usize) -> Result<Option<AhoCorasick>, PatternError> {
+        let literal = |finder: &Self| match finder {
+            Self::One(finder) => Some(finder.needle().to_vec()),
+            _ => None,
+        };
+        let literals: Option<Vec<Vec<u8>>> = each.iter().map(literal).collect();
+        match literals {
+            Some(literals) if literals.len() >= MANY_LITERALS => {
+                automaton(&literals, MatchKind::Standard, max_bytes).map(Some)
+            }
+            _ => Ok(None),
         }
     }
 
@@ -301,6 +322,21 @@ fn regex_of(hirs: &[Hir], max_bytes: usize) -> Result<Regex, PatternError> {
         })
 }
 
+fn automaton(
+    literals: &[impl AsRef<[u8]>],
+    kind: MatchKind,
+    max_bytes: usize,
+) -> Result<AhoCorasick, PatternError> {
+    let automaton = AhoCorasick::builder()
+        .match_kind(kind)
+        .build(literals)
+        .map_err(|_| too_large(max_bytes, max_bytes.saturating_add(1)))?;
+    match automaton.memory_usage() {
+        seen if seen > max_bytes => Err(too_large(max_bytes, seen).into()),
+        _ => Ok(automaton),
+    }
+}
+
 fn between_word_bounds(hir: Hir) -> Hir {
     Hir::concat(vec![
         Hir::look(Look::WordStartHalfUnicode),
@@ -309,17 +345,25 @@ fn between_word_bounds(hir: Hir) -> Hir {
     ])
 }
 
-/// `hirs` without their word boundaries, if any has one.
+/// Expressions that match in every line where `hirs` do, perhaps in others too, and are
+/// found faster, if there are any.
 fn relax(hirs: &[Hir]) -> Option<Vec<Hir>> {
-    let relaxed: Vec<_> = hirs.iter().map(without_word_boundaries).collect();
-    relaxed.iter().any(Option::is_some).then(|| {
-        relaxed
-            .into_iter()
-            .zip(hirs)
-            .map(|(relaxed, hir)| relaxed.unwrap_or_else(|| hir.clone()))
-            .collect()
-    })
+    let without: Vec<_> = hirs.iter().map(without_word_boundaries).collect();
+    let changed = without.iter().any(Option::is_some);
+    let relaxed: Vec<Hir> = without
+        .into_iter()
+        .zip(hirs)
+        .map(|(without, hir)| without.unwrap_or_else(|| hir.clone()))
+        .collect();
+    match required_by_all(&relaxed) {
+        Some(literals) => Some(literals.into_iter().map(Hir::literal).collect()),
+        None => changed.then_some(relaxed),
+    }
 }
+
+/// From so many literals on, one pass tells faster which of them a line holds than a look
+/// for each.
+const MANY_LITERALS: usize = 8;
 
 /// The parser lets patterns nest 250 deep; printing adds a group around some of them.
 const NEST_LIMIT_OF_PRINTED: u32 = 1_024;

@@ -9,13 +9,18 @@ mod cursor;
 mod lines;
 mod matcher;
 mod pattern;
+mod required;
+mod scan;
 mod searcher;
 mod sink;
 #[cfg(test)]
 mod tests;
+mod walking;
+mod whole;
 
+pub use crate::store::is_binary;
 pub use cursor::{Grep, GrepOptions, GrepStats};
 pub use matcher::{MatchRange, Matcher};
 pub use pattern::{MatchOptions, PatternError, PatternKind, PatternSpec};
-pub use searcher::{FilePlace, Output, SearchOptions, Searched, Searcher, is_binary};
+pub use searcher::{FilePlace, Output, SearchOptions, Searched, Searcher};
 pub use sink::{ContextLine, FileRef, FileSummary, Hit, Sink};

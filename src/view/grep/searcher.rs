@@ -7,13 +7,15 @@
 //!
 //! Knows no trees and no stores; `mod.rs` brings the files.
 
-use memchr::{memchr, memchr_iter, memrchr};
+use memchr::{memchr_iter, memrchr};
 
 use super::lines::Lines;
 use super::matcher::{Line, Matcher};
+use super::scan::Known;
 use super::sink::{ContextLine, FileRef, FileSummary, Found, Hit, Sink};
 use crate::error::Error;
 use crate::limits::Interrupt;
+use crate::store::is_binary;
 
 /// What to report of the lines that match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -149,6 +151,19 @@ impl Searcher {
         if !self.options.binary && is_binary(file.text) {
             return Ok(Searched { binary: true, ..Searched::default() });
         }
+        self.search_known(file, place, Known::Something, sink, interrupt)
+    }
+
+    /// The same for a file that is no binary one, or is searched nevertheless, and of which
+    /// something is known already.
+    pub(super) fn search_known(
+        &mut self,
+        file: &FileRef<'_>,
+        place: FilePlace,
+        known: Known<'_>,
+        sink: &mut (impl Sink + ?Sized),
+        interrupt: &dyn Interrupt,
+    ) -> Result<Searched, Error> {
         let allowed = match self.options.output {
             Output::Files => 1,
             Output::Count | Output::Lines => self.total_left,
@@ -158,11 +173,15 @@ impl Searcher {
         if allowed == 0 || self.total_left == 0 {
             return Ok(Searched { stop: self.total_left == 0, ..Searched::default() });
         }
-        let mut lines = Lines::new(&self.matcher, file.text, self.options.invert, interrupt);
-        let (found, go_on) = match self.options.output {
-            Output::Lines => {
+        let Self { matcher, options, .. } = self;
+        let mut lines = match known {
+            Known::Lines(known) => Lines::known(matcher, file.text, known, interrupt),
+            _ => Lines::new(matcher, file.text, options.invert, interrupt),
+        };
+        let (found, go_on) = match (options.output, known) {
+            (Output::Lines, _) => {
                 let mut report = Report {
-                    options: &self.options,
+                    options,
                     file,
                     sink,
                     counter: LineCounter { at: place.offset, before: place.lines_before },
@@ -173,7 +192,8 @@ impl Searcher {
                 self.shown |= report.shown_to.is_some();
                 found
             }
-            Output::Count | Output::Files => (lines.count(allowed)?, true),
+            (_, Known::Count(lines)) => (lines.min(allowed), true),
+            _ => (lines.count(allowed)?, true),
         };
         if found == 0 {
             return Ok(Searched { stop: !go_on, ..Searched::default() });
@@ -182,11 +202,19 @@ impl Searcher {
         let go_on = go_on && sink.end(file, &FileSummary { lines: found })?;
         Ok(Searched { binary: false, lines: found, stop: !go_on || self.total_left == 0 })
     }
-}
 
-/// Whether git takes `text` for binary: a NUL in its first 8,000 bytes.
-pub fn is_binary(text: &[u8]) -> bool {
-    memchr(0, &text[..text.len().min(BINARY_PROBE_BYTES)]).is_some()
+    pub(super) fn options(&self) -> &SearchOptions {
+        &self.options
+    }
+
+    pub(super) fn matcher(&self) -> &Matcher {
+        &self.matcher
+    }
+
+    /// Whether no further line is wanted.
+    pub(super) fn has_enough(&self) -> bool {
+        self.total_left == 0
+    }
 }
 
 /// Reports the lines of one file.
@@ -309,6 +337,3 @@ impl LineCounter {
         self.before + 1
     }
 }
-
-/// How far git looks for a NUL (`FIRST_FEW_BYTES` of its xdiff-interface.c).
-const BINARY_PROBE_BYTES: usize = 8_000;

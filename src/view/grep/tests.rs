@@ -202,7 +202,7 @@ fn naive_ranges(
     touched.then(|| ranges.into_iter().map(|(_, range, _)| range).collect())
 }
 
-fn any_text() -> impl Strategy<Value = Vec<u8>> {
+pub(super) fn any_text() -> impl Strategy<Value = Vec<u8>> {
     const PIECES: &[&[u8]] = &[
         b"a",
         b"b",
@@ -229,7 +229,7 @@ fn any_text() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(prop::sample::select(PIECES), 0..40).prop_map(|pieces| pieces.concat())
 }
 
-fn any_spec() -> impl Strategy<Value = PatternSpec<'static>> {
+pub(super) fn any_spec() -> impl Strategy<Value = PatternSpec<'static>> {
     const REGEXES: &[&str] = &[
         "a",
         "ab",
@@ -276,7 +276,7 @@ fn any_spec() -> impl Strategy<Value = PatternSpec<'static>> {
     ]
 }
 
-fn any_matching() -> impl Strategy<Value = MatchOptions> {
+pub(super) fn any_matching() -> impl Strategy<Value = MatchOptions> {
     (any::<bool>(), any::<bool>(), prop::bool::weighted(0.3)).prop_map(
         |(ignore_case, smart_case, word)| MatchOptions {
             ignore_case,
@@ -287,7 +287,7 @@ fn any_matching() -> impl Strategy<Value = MatchOptions> {
     )
 }
 
-fn any_options() -> impl Strategy<Value = SearchOptions> {
+pub(super) fn any_options() -> impl Strategy<Value = SearchOptions> {
     let most = || prop::option::weighted(0.2, 0u64..4);
     (any::<bool>(), 0usize..3, 0usize..3, any::<bool>(), most(), most()).prop_map(
         |(invert, before, after, binary, max_per_file, max_total)| SearchOptions {

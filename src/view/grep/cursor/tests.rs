@@ -2,10 +2,13 @@
 
 use std::cell::Cell;
 
+use bstr::BString;
+
 use super::*;
 use crate::error::ErrorKind;
 use crate::limits::{Interrupted, NeverInterrupt};
 use crate::object::Mode;
+use crate::view::Step;
 use crate::view::fixture::Fixture;
 use crate::view::grep::{Hit, MatchOptions, Output, PatternSpec};
 
