@@ -22,12 +22,7 @@ const KINDS: [ErrorKind; 6] = [
 
 /// Says `error`, with the word of this command that would help, and gives its status.
 pub(super) fn report(error: &Error) -> u8 {
-    match error.limit() {
-        Some(LimitExceeded { which: Which::Memory, .. }) => {
-            say(&format!("{error}; to allow more pass --max-memory SIZE"));
-        }
-        _ => say(&error.to_string()),
-    }
+    say(&in_words_of_the_command(error));
     exit::of_error(error.kind())
 }
 
@@ -44,6 +39,16 @@ pub(super) fn report_as_json(error: &Error) -> u8 {
 pub(super) fn status_of(failure: &Failure) -> u8 {
     let is_named = |kind: &&ErrorKind| kind.code() == failure.kind;
     exit::of_error(KINDS.iter().find(is_named).copied().unwrap_or(ErrorKind::Io))
+}
+
+/// The library names fields of its options where the command has flags.
+fn in_words_of_the_command(error: &Error) -> String {
+    let text = error.to_string();
+    let Some(LimitExceeded { which: Which::Memory, .. }) = error.limit() else { return text };
+    match text.strip_suffix("raise max_memory") {
+        Some(rest) => format!("{rest}pass --max-memory SIZE"),
+        None => format!("{text}; to allow more pass --max-memory SIZE"),
+    }
 }
 
 /// Puts one line on standard error. Nobody is left to be told when that fails.
@@ -134,6 +139,21 @@ mod tests {
                 assert!(line.contains(part), "{line:?} has no {part:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_limit_of_memory_names_the_flag_and_other_limits_the_field() {
+        let limit = |which| LimitExceeded { which, allowed: 5, seen: 6 };
+        let memory = in_words_of_the_command(&limit(Which::Memory).into());
+        assert_eq!(
+            memory,
+            "limit: 6 bytes of memory are more than the 5 allowed; ask for less or pass \
+             --max-memory SIZE"
+        );
+        let refs = in_words_of_the_command(&limit(Which::Refs).into());
+        assert!(refs.ends_with("raise max_refs"), "{refs}");
+        let own = Error::new(ErrorKind::Limit, "too large").with_source(limit(Which::Memory));
+        assert!(in_words_of_the_command(&own).ends_with("pass --max-memory SIZE"));
     }
 
     #[test]

@@ -179,7 +179,7 @@ const FLUSH_BYTES: usize = 64 << 10;
 /// What a pipe takes whole or not at all: `PIPE_BUF` on Linux, and never below 512.
 const ATOMIC_BYTES: usize = 4 << 10;
 /// How long [`Output::finish_early`] waits for a reader.
-const FINISH_WITHIN: Duration = Duration::from_millis(50);
+const FINISH_WITHIN: Duration = Duration::from_millis(30);
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
