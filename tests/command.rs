@@ -3,8 +3,16 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "command/cat.rs"]
+mod cat;
 #[path = "command/grep.rs"]
 mod grep;
 #[path = "command/json.rs"]
 mod json;
+#[path = "command/refs.rs"]
+mod refs;
+#[path = "command/shell.rs"]
+mod shell;
 mod support;
+#[path = "command/tree.rs"]
+mod tree;

@@ -13,6 +13,7 @@ mod items;
 #[cfg(feature = "serde")]
 pub(super) mod text;
 
+mod picture;
 mod stats;
 
 use bstr::BString;
@@ -31,6 +32,7 @@ pub use doctor::{AuthDiagnosis, Diagnosis, DoctorFinding, Hop, Http, Offer};
 pub use failure::Failure;
 pub use hit::{ByteRange, Cut, FileMatches, GrepItem, Hit, NearLine};
 pub use items::{Below, FilePart, ReadError, ReadItem, RefItem, RepoInfo, StatItem, TreeNode};
+pub use picture::{TreeItem, TreePicture};
 pub use stats::{Exchange, Stats};
 
 /// What an entry of a folder is.

@@ -12,6 +12,7 @@ use crate::view::glob::PathFilter;
 use crate::view::grep::{FilePlace, Grep, GrepOptions, GrepStats, Matcher, Sink};
 use crate::view::lines::LineRange;
 use crate::view::path::{self, Peeled};
+use crate::view::picture::{PictureOptions, picture};
 use crate::view::walk::{Place, Walk, WalkEntry, WalkOptions};
 use crate::view::{Step, ViewError, list, read};
 
@@ -19,7 +20,7 @@ use super::drive::{Rounds, answer};
 use super::prefetch::PrefetchOptions;
 use super::repo::Repo;
 use super::resolve::{Resolved, resolve};
-use super::results::{Entry, Folder, GrepSummary, Lines, ReadAnswer};
+use super::results::{Entry, Folder, GrepSummary, Lines, ReadAnswer, TreePicture};
 use super::source::Source;
 use super::stop::Stop;
 
@@ -159,7 +160,10 @@ impl<S: Source> Snapshot<S> {
             })
             .await?;
         let commit = self.commit();
-        let answer = |found: Result<_, ViewError>| Ok(ReadAnswer::of(commit, found?));
+        let answer = |found: Result<_, ViewError>| {
+            let found = found.map_err(|error| self.with_place(error.into()))?;
+            Ok(ReadAnswer::of(commit, found))
+        };
         Ok(read.into_iter().map(answer).collect())
     }
 
@@ -186,6 +190,24 @@ impl<S: Source> Snapshot<S> {
         let listing =
             self.answer(|store| list::ls(store, &tree, path, true, limits, &self.stop)).await?;
         Ok(Folder::of(self.commit(), listing))
+    }
+
+    /// The folder `path` and what is in it down to a depth, in a bounded number of entries,
+    /// with how much is below each folder. Fetches trees only.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` when there is no such folder.
+    pub async fn tree_picture(
+        &self,
+        path: impl AsRef<[u8]>,
+        options: &PictureOptions,
+    ) -> Result<TreePicture, Error> {
+        let tree = self.tree().await?;
+        let (path, limits) = (path.as_ref(), &*self.repo.limits);
+        let picture =
+            self.answer(|store| picture(store, &tree, path, options, limits, &self.stop)).await?;
+        Ok(TreePicture::of(self.commit(), picture))
     }
 
     /// What is at `path`, without its content; a link is not followed.
@@ -412,7 +434,21 @@ impl<S: Source> Snapshot<S> {
         ask: impl FnMut(&S::Store) -> Result<Lookup<T>, ViewError>,
     ) -> Result<T, Error> {
         let answered = self.stop.guard(answer(self.source(), ask)).await;
-        answered.map_err(|error| self.if_gone(error))
+        answered.map_err(|error| self.with_place(self.if_gone(error)))
+    }
+
+    /// Says of a path that does not exist where that is.
+    fn with_place(&self, error: Error) -> Error {
+        let cause = std::error::Error::source(&error).and_then(|cause| cause.downcast_ref());
+        let Some(ViewError::NotFound { path, missing, similar }) = cause else { return error };
+        let commit = self.commit().to_string();
+        let short = commit.get(..SHORT_ID_DIGITS).unwrap_or(&commit);
+        let place = match commit.starts_with(&*self.asked_for.to_str_lossy()) {
+            true => short.to_owned(),
+            false => format!("{} ({short})", escape_for_people(&self.asked_for)),
+        };
+        let why = path::describe_not_found(path, missing, similar, Some(&place));
+        Error::new(error.kind(), why).with_code(error.code()).with_source(error)
     }
 
     pub(super) async fn fetch(
@@ -439,6 +475,9 @@ impl<S: Source> Snapshot<S> {
         Error::new(ErrorKind::NotFound, why).with_code("snapshot_gone").with_source(error)
     }
 }
+
+/// Digits of a commit's id in a message, as git shows it.
+const SHORT_ID_DIGITS: usize = 7;
 
 /// Whether the host said that it does not have, or no longer shows, what was wanted.
 fn is_gone(error: &Error) -> bool {

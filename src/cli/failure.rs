@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use super::exit::{self, FOUND};
 use super::{output, screen};
-use crate::agent::Failure;
+use crate::agent::{Failure, Snapshot, Source};
 use crate::error::{Error, ErrorKind};
 use crate::limits::{LimitExceeded, Which};
 use crate::text::escape_for_people;
@@ -48,6 +48,13 @@ fn in_words_of_the_command(error: &Error) -> String {
     match text.strip_suffix("raise max_memory") {
         Some(rest) => format!("{rest}pass --max-memory SIZE"),
         None => format!("{text}; to allow more pass --max-memory SIZE"),
+    }
+}
+
+/// Says what is odd about the name of `snapshot`, if anything is.
+pub(super) fn warn_of<S: Source>(snapshot: &Snapshot<S>) {
+    if let Some(warning) = snapshot.warning() {
+        say(&format!("warning: {warning}"));
     }
 }
 

@@ -13,6 +13,7 @@ mod exit;
 mod failure;
 mod grep;
 mod json;
+mod manual;
 mod network;
 mod output;
 mod place;
@@ -55,6 +56,8 @@ fn parse() -> Result<Cli, clap::Error> {
 fn answer(verb: Verb) -> Result<u8, Error> {
     match verb {
         Verb::Read(Command::Grep(grep)) if grep.type_list => print(&types::list()),
+        Verb::Completions(args) => print(&manual::completions(args.shell)),
+        Verb::Man(args) => print(&manual::page(args.command.as_deref())?),
         Verb::Read(command) => run::run(command),
         Verb::Doctor(args) => doctor::run(args),
     }

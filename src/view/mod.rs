@@ -16,8 +16,11 @@ pub mod lines;
 pub mod list;
 pub mod nearest;
 pub mod path;
+pub mod picture;
 pub mod read;
+pub mod ref_patterns;
 mod trees;
+pub mod version_order;
 pub mod walk;
 
 use std::fmt;
@@ -164,7 +167,7 @@ pub enum ViewError {
     #[error("the place to go on from is not in this commit: ask again from the beginning")]
     NoSuchPlace,
     /// No such path.
-    #[error("{}", path::describe_not_found(path, missing, similar))]
+    #[error("{}", path::describe_not_found(path, missing, similar, None))]
     NotFound {
         /// The path as asked.
         path: BString,

@@ -348,14 +348,24 @@ fn not_found(asked: BString, folder: &BString, name: &BStr, tree: TreeRef<'_>) -
     ViewError::NotFound { path: asked, missing: within(name), similar }
 }
 
-pub(super) fn describe_not_found(path: &BString, missing: &BString, similar: &[BString]) -> String {
-    let mut line = match path.strip_prefix(missing.as_slice()) {
-        Some(b"") => format!("'{}' does not exist", Shown(path)),
-        Some([b'/', ..]) => {
-            format!("'{}' does not exist: there is no '{}'", Shown(path), Shown(missing))
+/// Says that there is no `path`, and of which commit when that is known: `main (3f2a91c)`.
+pub(crate) fn describe_not_found(
+    path: &BString,
+    missing: &BString,
+    similar: &[BString],
+    commit: Option<&str>,
+) -> String {
+    let (shown, place) = (Shown(path), commit.map(|commit| format!(" at {commit}")));
+    let absent = place.as_deref().unwrap_or(" does not exist");
+    let missing = match path.strip_prefix(missing.as_slice()) {
+        Some(b"") => None,
+        Some([b'/', ..]) => Some(format!("{absent}: there is no '{}'", Shown(missing))),
+        _ => {
+            let place = place.as_deref().unwrap_or_default();
+            Some(format!("{place} leads to '{}', which does not exist", Shown(missing)))
         }
-        _ => format!("'{}' leads to '{}', which does not exist", Shown(path), Shown(missing)),
     };
+    let mut line = format!("'{shown}'{}", missing.as_deref().unwrap_or(absent));
     for (i, name) in similar.iter().enumerate() {
         line.push_str(match i {
             0 => "; did you mean '",

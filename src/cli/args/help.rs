@@ -31,7 +31,10 @@ pub(in crate::cli) fn command() -> Command {
         .after_help([&options_of_every_command(), "\n", TOP_HELP].concat())
         .max_term_width(COLUMNS)
         .mut_subcommands(|command| {
-            let footer = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let mut footer = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            if command.get_arguments().any(|arg| arg.get_help_heading() == Some(EVERYWHERE)) {
+                footer.push_str(MORE);
+            }
             command
                 .disable_help_flag(true)
                 .mut_args(|arg| match arg.get_help_heading() {
@@ -39,7 +42,7 @@ pub(in crate::cli) fn command() -> Command {
                     _ => arg,
                 })
                 .arg(help())
-                .after_help(footer + MORE)
+                .after_help(footer)
                 .max_term_width(COLUMNS)
         })
 }
@@ -92,7 +95,7 @@ mod tests {
         let mut top = command();
         // Builds the subcommands too.
         let text = top.render_help().to_string();
-        fits(&text, 48);
+        fits(&text, 50);
         for name in ["--timeout", "HEAD", "GITSIP_TOKEN"] {
             assert!(text.contains(name), "{text}");
         }
@@ -101,7 +104,8 @@ mod tests {
             let text = command.render_help().to_string();
             fits(&text, lines);
             assert!(!text.contains("--timeout"), "explained once: {text}");
-            assert!(text.contains("gitsip --help"), "{text}");
+            let asks_a_repository = text.contains("REPO");
+            assert_eq!(text.contains("gitsip --help"), asks_a_repository, "{text}");
         }
     }
 
@@ -109,6 +113,6 @@ mod tests {
     fn fits(text: &str, lines: usize) {
         assert!(text.lines().count() <= lines, "{} lines\n{text}", text.lines().count());
         assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
-        assert!(text.contains("  gitsip ") || text.contains("<SHELL>"), "has an example: {text}");
+        assert!(text.contains("  gitsip "), "has an example: {text}");
     }
 }

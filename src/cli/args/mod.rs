@@ -12,6 +12,8 @@ mod grep;
 mod help;
 mod ls;
 mod refs;
+mod shell;
+mod tree;
 
 use std::ffi::OsStr;
 
@@ -25,7 +27,9 @@ pub(super) use glob::Glob;
 pub(super) use grep::Grep;
 pub(super) use help::command;
 pub(super) use ls::Ls;
-pub(super) use refs::Refs;
+pub(super) use refs::{Order, Refs};
+pub(super) use shell::{Completions, Man};
+pub(super) use tree::Tree;
 
 /// Read a git repository without cloning it.
 #[derive(Debug, Parser)]
@@ -41,13 +45,17 @@ pub(super) struct Cli {
     pub(super) verb: Verb,
 }
 
-/// What to do: read a repository, or look at its host.
+/// What to do: read a repository, look at its host, or help a shell.
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
     #[command(flatten)]
     Read(Command),
     /// Find out what a host offers and honours
     Doctor(Doctor),
+    /// Print a script that completes commands in a shell
+    Completions(Completions),
+    /// Print a page of the manual
+    Man(Man),
 }
 
 impl Verb {
@@ -70,6 +78,8 @@ pub(super) enum Command {
     Ls(Ls),
     /// Find files by name
     Glob(Glob),
+    /// Draw folders and count what is in them
+    Tree(Tree),
     /// List branches and tags
     Refs(Refs),
 }
@@ -83,6 +93,7 @@ impl Command {
             Self::Grep(grep) => &grep.repo,
             Self::Ls(ls) => &ls.repo,
             Self::Refs(refs) => &refs.repo,
+            Self::Tree(tree) => &tree.repo,
         }
     }
 
@@ -94,6 +105,7 @@ impl Command {
             Self::Grep(grep) => grep.at.name.as_deref(),
             Self::Ls(ls) => ls.at.name.as_deref(),
             Self::Refs(_) => None,
+            Self::Tree(tree) => tree.at.name.as_deref(),
         }
     }
 
@@ -109,6 +121,7 @@ impl Command {
             Self::Grep(grep) => &grep.common,
             Self::Ls(ls) => &ls.common,
             Self::Refs(refs) => &refs.common,
+            Self::Tree(tree) => &tree.common,
         }
     }
 }

@@ -6,12 +6,13 @@ mod entries;
 mod glob;
 mod ls;
 mod refs;
+mod tree;
 
 use bstr::ByteSlice as _;
 
 pub(super) use cat::no_path;
 
-use super::args::{Cat, Command, Glob, Ls};
+use super::args::{Cat, Command, Glob, Ls, Tree};
 use super::exit;
 use super::failure;
 use super::grep::Search;
@@ -28,7 +29,7 @@ use crate::limits::Limits;
 pub(in crate::cli) enum Job {
     Json(Box<Question>),
     Read { asked: Box<Asked>, place: Place },
-    Refs,
+    Refs(refs::Question),
 }
 
 /// What is asked about one commit.
@@ -38,6 +39,7 @@ pub(in crate::cli) enum Asked {
     Glob(Glob),
     Grep(Box<Search>),
     Ls(Ls),
+    Tree(Tree),
 }
 
 impl Job {
@@ -59,7 +61,10 @@ impl Job {
             Command::Glob(glob) => Asked::Glob(glob),
             Command::Grep(grep) => Asked::Grep(Box::new(Search::new(&grep, limits)?)),
             Command::Ls(ls) => Asked::Ls(ls),
-            Command::Refs(_) => return Ok(Self::Refs),
+            Command::Tree(tree) => Asked::Tree(tree),
+            Command::Refs(refs) => {
+                return Ok(Self::Refs(refs::Question::new(&refs, limits)?));
+            }
         };
         Ok(Self::Read { asked: Box::new(asked), place })
     }
@@ -73,20 +78,20 @@ impl Job {
     ) -> Result<u8, Error> {
         let found = match self {
             Self::Json(question) => return question.run(repo, stop, out).await,
-            Self::Refs => refs::refs(repo, out).await?,
+            Self::Refs(question) => refs::refs(repo, &question, out).await?,
             Self::Read { asked, place } => {
                 let (snapshot, path) = place.open(repo).await?;
                 let snapshot = snapshot.stopped_by(stop);
-                if let Some(warning) = snapshot.warning() {
-                    failure::say(&format!("warning: {warning}"));
-                }
+                failure::warn_of(&snapshot);
                 match *asked {
                     Asked::Cat(args) => {
-                        return cat::cat(&snapshot, &args, path.as_bstr(), place.lines, out).await;
+                        let path = path.as_bstr();
+                        return cat::cat(&snapshot, &args, path, place.lines, out, stop).await;
                     }
                     Asked::Glob(args) => glob::glob(&snapshot, &args, path.as_bstr(), out).await?,
                     Asked::Grep(search) => return search.run(&snapshot, path, out).await,
                     Asked::Ls(args) => ls::ls(&snapshot, &args, path.as_bstr(), out).await?,
+                    Asked::Tree(args) => tree::tree(&snapshot, &args, path.as_bstr(), out).await?,
                 }
             }
         };

@@ -1,37 +1,131 @@
-//! `gitsip refs`: the branches and tags.
+//! `gitsip refs`: the branches and tags, as `git ls-remote` prints them.
+
+use std::cmp::Ordering;
+
+use bstr::BString;
 
 use crate::agent::{Repo, Source};
+use crate::cli::args::{Order, Refs};
 use crate::cli::output::{Output, push_fmt};
 use crate::error::Error;
+use crate::limits::Limits;
+use crate::oid::ObjectId;
+use crate::store::Ref;
 use crate::text::escape_for_people;
+use crate::view::ref_patterns::RefPatterns;
+use crate::view::version_order;
 
-/// As `git ls-remote` prints them.
-pub(super) async fn refs<S: Source>(repo: &Repo<S>, out: &Output) -> Result<bool, Error> {
-    let mut found = false;
-    let refs = repo.refs(&[]).await?;
+/// Which refs are asked for, found to be sound.
+#[derive(Debug)]
+pub(in crate::cli) struct Question {
+    patterns: RefPatterns,
+    branches: bool,
+    tags: bool,
+    only_refs: bool,
+    symref: bool,
+    order: Option<Order>,
+}
+
+impl Question {
+    pub(super) fn new(args: &Refs, limits: &Limits) -> Result<Self, Error> {
+        let patterns: Vec<&[u8]> = args.patterns.iter().map(|p| p.as_encoded_bytes()).collect();
+        Ok(Self {
+            patterns: RefPatterns::new(&patterns, limits)?,
+            branches: args.branches,
+            tags: args.tags,
+            only_refs: args.refs,
+            symref: args.symref,
+            order: args.sort,
+        })
+    }
+
+    /// What the host is asked for.
+    fn prefixes(&self) -> Vec<BString> {
+        let kinds = [(self.branches, "refs/heads/"), (self.tags, "refs/tags/")];
+        let kinds: Vec<BString> = kinds
+            .iter()
+            .filter(|(wanted, _)| *wanted)
+            .map(|(_, prefix)| (*prefix).into())
+            .collect();
+        if kinds.is_empty() { self.patterns.prefixes().to_vec() } else { kinds }
+    }
+
+    /// Whether the line of `name`, of a ref or with `^{}` behind it, is asked for.
+    fn wants(&self, name: &[u8]) -> bool {
+        let is_ref = name.starts_with(b"refs/") && !name.ends_with(PEELED);
+        let of_kind = match (self.branches, self.tags) {
+            (false, false) => true,
+            (branches, tags) => {
+                branches && name.starts_with(b"refs/heads/")
+                    || tags && name.starts_with(b"refs/tags/")
+            }
+        };
+        (is_ref || !self.only_refs) && of_kind && self.patterns.matches(name)
+    }
+}
+
+/// One line.
+struct Line<'r> {
+    id: ObjectId,
+    name: BString,
+    symref_target: Option<&'r BString>,
+}
+
+pub(super) async fn refs<S: Source>(
+    repo: &Repo<S>,
+    question: &Question,
+    out: &Output,
+) -> Result<bool, Error> {
+    let refs = repo.refs(&question.prefixes()).await?;
+    let mut lines: Vec<Line<'_>> =
+        refs.iter().flat_map(lines_of).filter(|line| question.wants(&line.name)).collect();
+    if let Some(order) = question.order {
+        lines.sort_by(|a, b| compare(order, &a.name, &b.name));
+    }
     let mut out = out.lock();
-    for named in &refs {
-        let Some(id) = named.target else { continue };
-        found = true;
+    for line in &lines {
         let bytes = out.bytes();
-        push_ref(bytes, &id, &named.name, "");
-        if let Some(peeled) = named.peeled {
-            push_ref(bytes, &peeled, &named.name, "^{}");
+        if let Some(target) = line.symref_target.filter(|_| question.symref) {
+            bytes.extend_from_slice(b"ref: ");
+            push_name(bytes, target);
+            bytes.push(b'\t');
+            push_name(bytes, &line.name);
+            bytes.push(b'\n');
         }
+        push_fmt(bytes, format_args!("{}\t", line.id));
+        push_name(bytes, &line.name);
+        bytes.push(b'\n');
         if !out.settle()? {
             break;
         }
     }
-    Ok(found)
+    Ok(!lines.is_empty())
 }
 
-fn push_ref(bytes: &mut Vec<u8>, id: &crate::ObjectId, name: &[u8], suffix: &str) {
-    push_fmt(bytes, format_args!("{id}\t"));
+fn lines_of(named: &Ref) -> impl Iterator<Item = Line<'_>> {
+    let symref_target = named.symref_target.as_ref();
+    let own = named.target.map(|id| Line { id, name: named.name.clone(), symref_target });
+    let peeled = named.peeled.filter(|_| own.is_some()).map(|id| Line {
+        id,
+        name: [named.name.as_slice(), PEELED].concat().into(),
+        symref_target: None,
+    });
+    own.into_iter().chain(peeled)
+}
+
+fn compare(order: Order, a: &[u8], b: &[u8]) -> Ordering {
+    let ascending = if order.by_version { version_order::compare(a, b) } else { a.cmp(b) };
+    if order.reversed { ascending.reverse() } else { ascending }
+}
+
+fn push_name(bytes: &mut Vec<u8>, name: &[u8]) {
     // A name that git would not make, from a host that is not to be believed.
     if name.iter().any(u8::is_ascii_control) {
         bytes.extend_from_slice(escape_for_people(name).as_bytes());
     } else {
         bytes.extend_from_slice(name);
     }
-    push_fmt(bytes, format_args!("{suffix}\n"));
 }
+
+/// What stands behind a tag's name on the line of what it points to.
+const PEELED: &[u8] = b"^{}";

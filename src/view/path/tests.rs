@@ -284,18 +284,36 @@ fn what_stands_before_the_damage_in_a_tree_is_found() {
 fn the_line_says_which_part_does_not_exist() {
     let line = |path: &str, missing: &str, similar: &[&str]| {
         let similar: Vec<BString> = similar.iter().map(|&name| name.into()).collect();
-        describe_not_found(&path.into(), &missing.into(), &similar)
+        let (path, missing) = (path.into(), missing.into());
+        let known = describe_not_found(&path, &missing, &similar, Some("main (3f2a91c)"));
+        (describe_not_found(&path, &missing, &similar, None), known)
     };
-    assert_eq!(line("a", "a", &[]), "'a' does not exist; list what is there");
-    assert_eq!(
-        line("a/b/c", "a", &[]),
-        "'a/b/c' does not exist: there is no 'a'; list what is there"
-    );
-    assert_eq!(line("ab", "a", &[]), "'ab' leads to 'a', which does not exist; list what is there");
-    assert_eq!(
-        line("src/mian.rs", "src/mian.rs", &["src/main.rs", "src/x"]),
-        "'src/mian.rs' does not exist; did you mean 'src/main.rs' or 'src/x'?"
-    );
+    for (path, missing, similar, unknown, known) in [
+        ("a", "a", &[][..], "'a' does not exist; list what is there", "'a' at main (3f2a91c); list what is there"),
+        (
+            "a/b/c",
+            "a",
+            &[],
+            "'a/b/c' does not exist: there is no 'a'; list what is there",
+            "'a/b/c' at main (3f2a91c): there is no 'a'; list what is there",
+        ),
+        (
+            "ab",
+            "a",
+            &[],
+            "'ab' leads to 'a', which does not exist; list what is there",
+            "'ab' at main (3f2a91c) leads to 'a', which does not exist; list what is there",
+        ),
+        (
+            "src/mian.rs",
+            "src/mian.rs",
+            &["src/main.rs", "src/x"],
+            "'src/mian.rs' does not exist; did you mean 'src/main.rs' or 'src/x'?",
+            "'src/mian.rs' at main (3f2a91c); did you mean 'src/main.rs' or 'src/x'?",
+        ),
+    ] {
+        assert_eq!(line(path, missing, similar), (unknown.to_owned(), known.to_owned()));
+    }
 }
 
 fn tag(fixture: &Fixture, kind: Kind, id: ObjectId, name: &str) -> ObjectId {
