@@ -13,33 +13,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use bstr::ByteSlice as _;
-use support::git::{Git, isolate};
+use support::git::Git;
 use support::http_server::{Auth, Behaviour, CannedResponse};
 use support::world::{MAIN, MODULE, README, World, one_line, text};
-
-#[test]
-fn every_example_of_the_help_runs() {
-    let world = World::new();
-    let mut examples = 0;
-    for command in ["", "grep", "cat", "ls", "glob", "refs", "doctor"] {
-        let help = world.gitsip(command.split_whitespace().chain(["--help"]));
-        assert_eq!((help.status.code(), text(&help.stderr)), (Some(0), ""));
-        for example in text(&help.stdout).lines().filter(|line| line.starts_with("  gitsip ")) {
-            let shell = example.replace("https://github.com/git/git", &world.url);
-            let mut sh = Command::new("sh");
-            sh.args(["-c", &shell]).current_dir(&world.work_tree);
-            isolate(&mut sh, world.sandbox.path());
-            let binary = Path::new(env!("CARGO_BIN_EXE_gitsip")).parent().unwrap();
-            let path = std::env::join_paths([binary, Path::new("/usr/bin"), Path::new("/bin")]);
-            let output = sh.env("PATH", path.unwrap()).output().unwrap();
-            assert_eq!(output.status.code(), Some(0), "{example}: {output:?}");
-            assert!(!output.stdout.is_empty(), "{example} prints something");
-            assert_eq!(text(&output.stderr), "", "{example}");
-            examples += 1;
-        }
-    }
-    assert!(examples >= 12, "{examples}");
-}
 
 #[test]
 fn a_remote_and_every_local_form_answer_alike() {

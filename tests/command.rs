@@ -5,6 +5,8 @@
 
 #[path = "command/cat.rs"]
 mod cat;
+#[path = "command/golden.rs"]
+mod golden;
 #[path = "command/grep.rs"]
 mod grep;
 #[path = "command/json.rs"]

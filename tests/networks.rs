@@ -6,6 +6,9 @@
 
 #[path = "networks/addresses.rs"]
 mod addresses;
+#[cfg(all(feature = "cli", unix))]
+#[path = "networks/documented.rs"]
+mod documented;
 #[path = "networks/net.rs"]
 mod net;
 #[path = "networks/patience.rs"]

@@ -14,7 +14,7 @@ use super::place::Place;
 use super::types;
 use crate::agent::{
     Ask, GlobQuery, GrepQuery, LsQuery, OutputMode, Query, ReadItem, ReadQuery, RefsQuery, Repo,
-    Source, Stop,
+    Source, Stop, TreeQuery,
 };
 use crate::client::pasted::Pasted;
 use crate::error::{Error, ErrorKind};
@@ -37,7 +37,16 @@ impl Question {
             Command::Glob(args) => Query::Glob(glob(args, &form)),
             Command::Grep(args) => Query::Grep(Box::new(grep(args, &form)?)),
             Command::Ls(args) => Query::Ls(ls(args, &form)),
-            Command::Refs(_) => Query::Refs(RefsQuery {
+            Command::Tree(args) => Query::Tree(TreeQuery {
+                path: args.path.as_encoded_bytes().into(),
+                depth: args.depth,
+                folders_only: args.folders,
+                cursor: form.cursor.clone(),
+                limit: form.limit.or(u64::try_from(args.max_entries).ok()),
+                ..TreeQuery::default()
+            }),
+            Command::Refs(args) => Query::Refs(RefsQuery {
+                patterns: args.patterns.iter().map(|p| p.to_string_lossy().into_owned()).collect(),
                 cursor: form.cursor.clone(),
                 limit: form.limit,
                 ..RefsQuery::default()
@@ -97,6 +106,12 @@ impl Question {
                     query.lines = query.lines.or(self.place.lines);
                 }
             }
+            Query::Tree(query) => {
+                query.at = at;
+                if query.path.is_empty() {
+                    query.path = path;
+                }
+            }
             Query::Glob(query) => (query.at, query.path) = (at, path),
             Query::Grep(query) => {
                 query.at = at;
@@ -104,7 +119,7 @@ impl Question {
                     query.paths.push(path);
                 }
             }
-            Query::Refs(_) | Query::Tree(_) | Query::Stat(_) | Query::Prefetch(_) => {}
+            Query::Refs(_) | Query::Stat(_) | Query::Prefetch(_) => {}
         }
         Ok(())
     }

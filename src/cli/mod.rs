@@ -37,7 +37,7 @@ use crate::error::Error;
 pub fn main() -> ExitCode {
     match parse() {
         Ok(cli) => {
-            let is_json = cli.verb.common().form.is_json();
+            let is_json = cli.verb.common().is_some_and(|common| common.form.is_json());
             match answer(cli.verb) {
                 Ok(status) => ExitCode::from(status),
                 Err(error) if is_json => ExitCode::from(failure::report_as_json(&error)),

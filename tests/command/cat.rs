@@ -76,8 +76,11 @@ fn what_does_not_exist_is_told_with_its_place_and_the_nearest_name() {
             &["src/mian.rs", "--ref", "main"][..],
             format!("'src/mian.rs' at main ({head}); did you mean 'src/main.rs'?"),
         ),
-        (&["none/x"], format!("'none/x' at HEAD ({head}): there is no 'none'")),
-        (&["none", "--ref", &git.run(["rev-parse", "main"])], format!("'none' at {head}")),
+        (&["none/x"], format!("'none/x' at HEAD ({head}): there is no 'none'; list what is there")),
+        (
+            &["none", "--ref", &git.run(["rev-parse", "main"])],
+            format!("'none' at {head}; list what is there"),
+        ),
         (&["v1:REAMDE.md"], format!("'REAMDE.md' at v1 ({v1}); did you mean 'README.md'?")),
         (&["v2:README.md"], format!("no ref 'v2' in {}; did you mean 'v1'?", world.url)),
         (&["x", "--ref", "mian"], format!("no ref 'mian' in {}; did you mean 'main'?", world.url)),

@@ -142,3 +142,16 @@ fn long_lines_are_cut_around_what_was_found() {
     let whole = Git::new(repo.path(), world.sandbox.path()).run(["grep", "-n", "needle", "HEAD"]);
     assert_eq!(grep(&["needle", "-M", "326"]).trim_end(), whole.replace("HEAD:", ""));
 }
+
+#[test]
+fn matches_may_span_lines_when_that_is_asked_for() {
+    let world = World::new();
+    let grep = |words: &[&str]| world.out(["grep", world.url.as_str()].iter().chain(words));
+    let both = "README.md:2:second\nREADME.md:3:third\n";
+    assert_eq!(grep(&["-U", r"d\nth"]), both);
+    assert_eq!(grep(&["--multiline", "-F", "second\nthird"]), both);
+    assert_eq!(grep(&["-U", "-c", r"d\nth"]), "README.md:2\n");
+    assert_eq!(grep(&["-U", "-o", r"d\nth"]), "README.md:2:d\nREADME.md:3:th\n");
+    assert_eq!(world.status(["grep", &world.url, "-U", "second.third"]), 1);
+    assert_eq!(world.status(["grep", &world.url, r"d\nth"]), 2, "a line holds no line end");
+}

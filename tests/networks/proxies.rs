@@ -13,7 +13,7 @@ use super::support::http_server::{Behaviour, CannedResponse, HttpServer};
 
 /// A proxy that opens a tunnel to `target`, whatever host is asked for, and the first lines
 /// of what it was asked.
-fn connect_proxy(target: SocketAddr) -> (String, Arc<Mutex<Vec<String>>>) {
+pub(super) fn connect_proxy(target: SocketAddr) -> (String, Arc<Mutex<Vec<String>>>) {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let record = Arc::clone(&asked);
     let address = serve(move |mut client| {
@@ -29,9 +29,12 @@ fn connect_proxy(target: SocketAddr) -> (String, Arc<Mutex<Vec<String>>>) {
     (format!("http://{address}"), asked)
 }
 
-/// Speaks TLS as `name` and hands each request on to `server`; its certificate, too.
-fn tls_front(name: &str, server: SocketAddr) -> (SocketAddr, String) {
-    let certified = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
+/// Speaks TLS as any of `names` and hands each request on to `server`; its certificate, too.
+pub(super) fn tls_front(names: &[&str], server: SocketAddr) -> (SocketAddr, String) {
+    let certified = rcgen::generate_simple_self_signed(
+        names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>(),
+    )
+    .unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let key = rustls::pki_types::PrivatePkcs8KeyDer::from(certified.signing_key.serialize_der());
     let config = rustls::ServerConfig::builder_with_provider(provider)
@@ -89,7 +92,7 @@ fn assert_said(output: &Output, status: i32, words: &str) {
 fn a_private_authority_is_trusted_when_it_is_given_and_a_proxy_is_really_used() {
     let sandbox = sandbox();
     let server = HttpServer::start(sandbox.repos());
-    let (front, pem) = tls_front("git.test", server.address());
+    let (front, pem) = tls_front(&["git.test"], server.address());
     let pem_file = sandbox.path().join("authority.pem");
     std::fs::write(&pem_file, pem).unwrap();
     let pem_file = pem_file.to_str().unwrap();
@@ -126,7 +129,7 @@ fn a_host_behind_a_proxy_leads_to_no_inner_address_unless_it_is_allowed() {
     let server = HttpServer::start(sandbox.repos());
     let redirect = Some(("/moved/".to_owned(), "https://127.0.0.1/".to_owned()));
     server.set_behaviour(Behaviour { redirect, ..Behaviour::default() });
-    let (front, pem) = tls_front("git.test", server.address());
+    let (front, pem) = tls_front(&["git.test"], server.address());
     let pem_file = sandbox.path().join("authority.pem");
     std::fs::write(&pem_file, pem).unwrap();
     let (proxy, asked) = connect_proxy(front);

@@ -45,6 +45,9 @@ pub(in crate::cli) struct Grep {
     /// Only whole words
     #[arg(short, long)]
     pub(in crate::cli) word_regexp: bool,
+    /// Matches may span lines; . still stays in one
+    #[arg(short = 'U', long)]
+    pub(in crate::cli) multiline: bool,
     /// The lines that do not match
     #[arg(short = 'v', long)]
     pub(in crate::cli) invert_match: bool,

@@ -59,10 +59,12 @@ pub(super) enum Verb {
 }
 
 impl Verb {
-    pub(super) fn common(&self) -> &Common {
+    /// What is said to every command that asks a repository or host.
+    pub(super) fn common(&self) -> Option<&Common> {
         match self {
-            Self::Read(command) => command.common(),
-            Self::Doctor(doctor) => &doctor.common,
+            Self::Read(command) => Some(command.common()),
+            Self::Doctor(doctor) => Some(&doctor.common),
+            Self::Completions(_) | Self::Man(_) => None,
         }
     }
 }

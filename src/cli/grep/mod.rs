@@ -36,18 +36,20 @@ impl Search {
     pub(super) fn new(args: &Grep, limits: &Limits) -> Result<Self, Error> {
         let (patterns, paths) = args.patterns_and_paths()?;
         let kind = if args.fixed_strings { PatternKind::Fixed } else { PatternKind::Regex };
-        // Each line of a pattern is a pattern, as in every grep.
+        // Each line of a pattern is a pattern, as in every grep, unless it may match one.
         let specs: Vec<PatternSpec<'_>> = patterns
             .iter()
-            .flat_map(|text| text.as_encoded_bytes().split(|&byte| byte == b'\n'))
+            .flat_map(|text| {
+                text.as_encoded_bytes().split(|&byte| byte == b'\n' && !args.multiline)
+            })
             .map(|text| PatternSpec { text, kind })
             .collect();
         let match_options = MatchOptions {
             ignore_case: args.ignore_case,
             smart_case: args.smart_case,
             word: args.word_regexp,
+            multi_line: args.multiline,
             max_regex_bytes: limits.max_regex_bytes,
-            ..MatchOptions::default()
         };
         let paths: Vec<BString> = paths.iter().map(|path| path.as_encoded_bytes().into()).collect();
         let types = types::globs(&args.types, &args.types_not)?;

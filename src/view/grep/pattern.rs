@@ -217,13 +217,24 @@ fn translate(
 }
 
 fn refusal(pattern: usize, error: &ast::Error) -> PatternError {
+    let text = error.pattern();
     let offset = error.span().start.offset;
-    let construct = match error.kind() {
-        ast::ErrorKind::UnsupportedBackreference => "a backreference",
-        ast::ErrorKind::UnsupportedLookAround => {
-            let rest = error.pattern().get(offset..).unwrap_or_default();
-            if rest.starts_with("(?<") { "look-behind" } else { "look-ahead" }
+    let rest = text.get(offset..).unwrap_or_default();
+    // Where the group begins that the parser stopped in.
+    let group = text.get(..offset).and_then(|before| before.rfind("(?")).unwrap_or(offset);
+    let in_group = |start: &str| text.get(group..).is_some_and(|text| text.starts_with(start));
+    let (offset, construct) = match error.kind() {
+        ast::ErrorKind::UnsupportedBackreference => (offset, "a backreference"),
+        ast::ErrorKind::EscapeUnrecognized
+            if rest.starts_with("\\k") || rest.starts_with("\\g") =>
+        {
+            (offset, "a backreference")
         }
+        ast::ErrorKind::UnsupportedLookAround if rest.starts_with("(?<") => (offset, "look-behind"),
+        ast::ErrorKind::UnsupportedLookAround => (offset, "look-ahead"),
+        ast::ErrorKind::FlagUnrecognized if in_group("(?P=") => (group, "a backreference"),
+        ast::ErrorKind::FlagUnrecognized if in_group("(?>") => (group, "an atomic group"),
+        ast::ErrorKind::FlagUnrecognized if in_group("(?(") => (group, "a conditional"),
         kind => return PatternError::Invalid { pattern, offset, what: kind.to_string() },
     };
     PatternError::Unsupported { pattern, offset, construct }

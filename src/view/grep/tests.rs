@@ -584,6 +584,10 @@ fn refusals_say_what_and_where() {
     assert_eq!(refused("(?<=a)b"), unsupported("look-behind", 0));
     assert_eq!(refused("(?<!a)b"), unsupported("look-behind", 0));
     assert_eq!(refused(r"(a)\1"), unsupported("a backreference", 3));
+    assert_eq!(refused(r"(?<n>a)\k<n>"), unsupported("a backreference", 7));
+    assert_eq!(refused(r"(?P<n>a)(?P=n)"), unsupported("a backreference", 8));
+    assert_eq!(refused("a(?>b)"), unsupported("an atomic group", 1));
+    assert_eq!(refused("(a)?(?(1)b)"), unsupported("a conditional", 4));
     assert_eq!(refused("a\nb"), PatternError::LineEnd { pattern: 1 });
     assert_eq!(refused(r"a\n?b"), PatternError::LineEnd { pattern: 1 });
     assert!(matches!(refused("a[b"), PatternError::Invalid { pattern: 1, offset: 1, .. }));

@@ -289,7 +289,13 @@ fn the_line_says_which_part_does_not_exist() {
         (describe_not_found(&path, &missing, &similar, None), known)
     };
     for (path, missing, similar, unknown, known) in [
-        ("a", "a", &[][..], "'a' does not exist; list what is there", "'a' at main (3f2a91c); list what is there"),
+        (
+            "a",
+            "a",
+            &[][..],
+            "'a' does not exist; list what is there",
+            "'a' at main (3f2a91c); list what is there",
+        ),
         (
             "a/b/c",
             "a",
