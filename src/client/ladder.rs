@@ -13,12 +13,15 @@
 //! and a commit that joins others comes in a thin pack, whose deltas may rest on files that
 //! are not held unless files are left out.
 
+use std::error::Error as _;
 use std::fmt;
+
+use bstr::ByteSlice as _;
 
 use crate::error::Error;
 use crate::object::Kind;
 use crate::oid::ObjectId;
-use crate::pktline::is_filter_refusal;
+use crate::pktline::{PktError, is_filter_refusal};
 use crate::protocol::{Deepen, FetchCapability, FetchRequest, Filter};
 use crate::store::MissingSet;
 
@@ -195,9 +198,9 @@ impl Ladder {
         is_by_id: bool,
         error: &Error,
     ) -> Option<Next> {
-        let words = error.context().to_ascii_lowercase();
+        let words = words_of_the_host(error);
         let mut lower = request.clone();
-        if let Some(filter) = lower.filter.take_if(|_| is_filter_refusal(words.as_bytes())) {
+        if let Some(filter) = lower.filter.take_if(|_| is_filter_refusal(words)) {
             if matches!(filter, Filter::BlobLimit(_)) {
                 self.sizes = false;
                 self.learn(Fallback::RefusesSizes);
@@ -207,7 +210,7 @@ impl Ladder {
             self.learn(Fallback::RefusesFilters);
             return Some(Next::Ask(Box::new(lower)));
         }
-        if request.deepen != Deepen::None && is_depth_refusal(&words) {
+        if request.deepen != Deepen::None && is_depth_refusal(words) {
             self.features.shallow = false;
             self.learn(Fallback::RefusesDepth);
             lower.deepen = Deepen::None;
@@ -280,10 +283,20 @@ fn may_refuse_ids(error: &Error) -> bool {
     codes.contains(&error.code())
 }
 
+/// What the host itself said, without what is said around it: an address may hold any of
+/// the words that are looked for.
+fn words_of_the_host(error: &Error) -> &[u8] {
+    match error.source().and_then(|source| source.downcast_ref()) {
+        Some(PktError::Remote { text }) => text,
+        _ => &[],
+    }
+}
+
 /// Whether a host's words refuse to cut history.
-fn is_depth_refusal(words: &str) -> bool {
-    ["shallow", "deepen", "depth"].iter().any(|word| words.contains(word))
-        && ["not supported", "unsupported", "not allowed"].iter().any(|no| words.contains(no))
+fn is_depth_refusal(words: &[u8]) -> bool {
+    let words = words.to_ascii_lowercase();
+    let says = |any: &[&str]| any.iter().any(|word| words.contains_str(word));
+    says(&["shallow", "deepen", "depth"]) && says(&["not supported", "unsupported", "not allowed"])
 }
 
 #[cfg(test)]

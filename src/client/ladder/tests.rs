@@ -30,11 +30,11 @@ fn request(ladder: &Ladder, kind: Kind) -> FetchRequest {
 }
 
 fn said(words: &str) -> Error {
-    Error::new(ErrorKind::Transport, words)
+    Error::from(PktError::Remote { text: words.into() })
 }
 
 fn coded(code: &'static str) -> Error {
-    said("no").with_code(code)
+    Error::new(ErrorKind::Transport, "no").with_code(code)
 }
 
 /// The words of every fallback are for people: a line each, none like another.
@@ -79,7 +79,7 @@ fn a_refused_filter_is_left_out_for_good_and_told_once() {
     let first = request(&ladder, Kind::Commit);
     assert_eq!(first.filter, Some(Filter::BlobNone));
     assert_eq!(ladder.announce(&first, false), []);
-    let refusal = said("the remote says: Filter 'blob:none' NOT SUPPORTED");
+    let refusal = said("Filter 'blob:none' NOT SUPPORTED");
     let lower = FetchRequest { filter: None, ..first.clone() };
     let next = ladder.after_error(&first, false, &refusal);
     assert_eq!(next, Some(Next::Ask(Box::new(lower.clone()))));
@@ -107,6 +107,16 @@ fn a_refused_size_makes_it_two_steps_and_leaves_the_other_filters() {
     assert_eq!(trees.filter, Some(Filter::BlobNone));
     assert_eq!(ladder.announce(&trees, false), [], "nothing more comes than was asked for");
     assert_eq!(ladder.learnt(), [Fallback::RefusesSizes]);
+}
+
+#[test]
+fn an_address_that_holds_the_words_of_a_refusal_refuses_nothing() {
+    let mut ladder = Ladder::new(ALL);
+    let first = request(&ladder, Kind::Commit);
+    let error = said("pushes are not allowed").while_doing("https://host/depth/filter.git");
+    assert_eq!(ladder.after_error(&first, false, &error), None);
+    let error = coded("forbidden").while_doing("https://host/shallow not supported.git");
+    assert_eq!(ladder.after_error(&first, false, &error), None);
 }
 
 #[test]
