@@ -28,7 +28,7 @@ use gitsip::object::{Kind, hash_object};
 use gitsip::pack::entry::EntryHeader;
 use gitsip::pack::index::PackIndex;
 use gitsip::pack::inflate::ExactInflater;
-use gitsip::pack::{EntryStore, Ingest, IngestStats, ResolvedEntry};
+use gitsip::pack::{EntryStore, Ingest, IngestStats, ResolvedEntry, Streams};
 use gitsip::store::{MemoryStore, Staging};
 use gitsip::{Budget, Limits, ObjectFormat, ObjectId};
 use support::git::{File, Sandbox};
@@ -186,7 +186,7 @@ fn into_memory(input: &Input) -> IngestStats {
 }
 
 fn into_streams(input: &Input) {
-    let (store, _) = push_all(ingest_of(Streams::default()), &input.pack);
+    let (store, _) = push_all(ingest_of(Kept::default()), &input.pack);
     assert_eq!(store.ids.len(), input.ids.len());
     assert_eq!(checksum(store.ids.iter()), checksum(input.ids.iter()));
 }
@@ -289,13 +289,29 @@ fn generate(sandbox: &Sandbox) -> PathBuf {
 
 /// Keeps streams and ids, as an indexer does.
 #[derive(Default)]
-struct Streams {
+struct Kept {
     bytes: Vec<u8>,
     starts: Vec<usize>,
     ids: Vec<ObjectId>,
 }
 
-impl EntryStore for Streams {
+/// The streams of a [`Kept`].
+struct Lent {
+    bytes: Vec<u8>,
+    starts: Vec<usize>,
+}
+
+impl Streams for Lent {
+    fn stream(&self, entry: u32, _: u64) -> &[u8] {
+        let entry = entry as usize;
+        let end = self.starts.get(entry + 1).copied().unwrap_or(self.bytes.len());
+        &self.bytes[self.starts[entry]..end]
+    }
+}
+
+impl EntryStore for Kept {
+    type Streams = Lent;
+
     fn begin(&mut self) -> Result<(), LimitExceeded> {
         self.starts.push(self.bytes.len());
         Ok(())
@@ -310,10 +326,12 @@ impl EntryStore for Streams {
         Ok(())
     }
 
-    fn stream(&self, entry: u32) -> &[u8] {
-        let entry = entry as usize;
-        let end = self.starts.get(entry + 1).copied().unwrap_or(self.bytes.len());
-        &self.bytes[self.starts[entry]..end]
+    fn lend_streams(&mut self) -> Lent {
+        Lent { bytes: std::mem::take(&mut self.bytes), starts: std::mem::take(&mut self.starts) }
+    }
+
+    fn take_streams_back(&mut self, lent: Lent) {
+        (self.bytes, self.starts) = (lent.bytes, lent.starts);
     }
 
     fn resolved(&mut self, entry: ResolvedEntry<'_>) -> Result<(), LimitExceeded> {
@@ -333,11 +351,13 @@ impl EntryStore for Streams {
 /// Keeps contents, lends them as bases.
 #[derive(Default)]
 struct Contents {
-    streams: Streams,
+    streams: Kept,
     objects: Vec<Option<(Kind, Bytes)>>,
 }
 
 impl EntryStore for Contents {
+    type Streams = Lent;
+
     fn begin(&mut self) -> Result<(), LimitExceeded> {
         self.objects.push(None);
         self.streams.begin()
@@ -351,8 +371,12 @@ impl EntryStore for Contents {
         self.streams.end()
     }
 
-    fn stream(&self, entry: u32) -> &[u8] {
-        self.streams.stream(entry)
+    fn lend_streams(&mut self) -> Lent {
+        self.streams.lend_streams()
+    }
+
+    fn take_streams_back(&mut self, lent: Lent) {
+        self.streams.take_streams_back(lent);
     }
 
     fn resolved(&mut self, entry: ResolvedEntry<'_>) -> Result<(), LimitExceeded> {

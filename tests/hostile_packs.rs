@@ -21,7 +21,7 @@ use gitsip::pack::inflate::deflate;
 use gitsip::pack::{BaseLink, DeltaError, Ingest, IngestStats, PackError};
 use gitsip::{Budget, Limits, ObjectFormat, ObjectId};
 use pack_builder::{
-    BLOB, COMMIT, PackBuilder, TAG, TREE, TestStore, blob_id, ingest, ingest_into, seal,
+    BLOB, COMMIT, PackBuilder, TAG, TREE, TestStore, blob_id, ingest, ingest_into, ingest_on, seal,
 };
 use proptest::prelude::*;
 
@@ -37,6 +37,14 @@ fn refused(pack: &[u8], limits: &Limits) -> PackError {
             assert_eq!(budget.used_bytes(), 0);
             assert!(budget.peak_bytes() < 4 << 20, "{} were reserved", budget.peak_bytes());
         }
+    }
+    for threads in [2, 4] {
+        let budget = Budget::new(limits.max_memory);
+        let store = TestStore::forgetful();
+        let result = ingest_on(threads, store, ObjectFormat::Sha1, pack, limits, &budget);
+        errors.push(result.map(|_| ()).unwrap_err());
+        assert_eq!(budget.used_bytes(), 0);
+        assert!(budget.peak_bytes() < 8 << 20, "{} were reserved", budget.peak_bytes());
     }
     errors.dedup();
     assert_eq!(errors.len(), 1, "{errors:?}");

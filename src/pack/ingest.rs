@@ -10,13 +10,15 @@ use bytes::Bytes;
 
 use super::PackError;
 use super::buffers::Buffer;
+use super::entries::Entries;
 use super::entry::{EntryForm, EntryHeader};
-use super::resolve::{Pace, Resolver};
+use super::hash::Namer;
+use super::resolve::{Crew, Resolver};
 use super::rules::{Rules, Standing};
 use super::stream::{Event, PackParser};
 use super::tree::{Base, DeltaTree};
-use crate::limits::{Budget, Interrupt, LimitExceeded, Limits};
-use crate::object::{Kind, hash_object};
+use crate::limits::{Budget, Interrupt, Interrupted, LimitExceeded, Limits, Workers};
+use crate::object::Kind;
 use crate::oid::{ObjectFormat, ObjectId};
 
 /// What a delta was made against.
@@ -45,11 +47,23 @@ pub struct ResolvedEntry<'a> {
     pub content: &'a [u8],
 }
 
+/// Streams of entries that have ended, read by several threads at once.
+pub trait Streams: Sync {
+    /// The whole stream of an entry; bytes may follow it. The entry's header is at
+    /// `offset` in the pack.
+    fn stream(&self, entry: u32, offset: u64) -> &[u8];
+}
+
 /// Where entries go as they arrive, and come back from while deltas are resolved.
 ///
 /// The zlib stream of each entry is handed over in pieces, in pack order:
-/// `begin`, `append`..., `end`; then, at once or much later, `resolved`.
-pub trait EntryStore {
+/// `begin`, `append`..., `end`; then, at once or much later, `resolved`. In the final
+/// phase the streams are lent to whoever resolves, and the store itself is visited by one
+/// thread at a time.
+pub trait EntryStore: Send {
+    /// What reads streams in the final phase.
+    type Streams: Streams;
+
     /// A new entry's stream begins; entries are numbered from 0 in this order.
     fn begin(&mut self) -> Result<(), LimitExceeded>;
 
@@ -59,8 +73,11 @@ pub trait EntryStore {
     /// The entry's stream is complete.
     fn end(&mut self) -> Result<(), LimitExceeded>;
 
-    /// The whole stream of an entry that has ended.
-    fn stream(&self, entry: u32) -> &[u8];
+    /// Gives the streams away for the final phase.
+    fn lend_streams(&mut self) -> Self::Streams;
+
+    /// Gets them back.
+    fn take_streams_back(&mut self, streams: Self::Streams);
 
     /// An entry's id and content are known. The store may keep the content.
     fn resolved(&mut self, entry: ResolvedEntry<'_>) -> Result<(), LimitExceeded>;
@@ -70,6 +87,19 @@ pub trait EntryStore {
 
     /// The content of an object outside the pack, for thin packs.
     fn external(&self, id: &ObjectId) -> Option<(Kind, Bytes)>;
+}
+
+/// A pack whose every object is known.
+#[derive(Debug)]
+pub struct Resolved<S> {
+    /// The store, with every object in it.
+    pub store: S,
+    /// What it took.
+    pub stats: IngestStats,
+    /// The pack's trailer.
+    pub checksum: ObjectId,
+    /// Every entry, in the order of the pack.
+    pub entries: Entries,
 }
 
 /// How far an ingest has come.
@@ -140,7 +170,7 @@ pub struct Ingest<S> {
     parser: PackParser,
     tree: DeltaTree,
     store: S,
-    format: ObjectFormat,
+    namer: Namer,
     rules: Rules,
     budget: Budget,
     /// The header of the entry under way.
@@ -159,7 +189,7 @@ impl<S: EntryStore> Ingest<S> {
             parser: PackParser::new(format, limits, budget),
             tree: DeltaTree::new(format, budget),
             store,
-            format,
+            namer: Namer::new(format),
             rules: Rules::new(limits),
             budget: budget.clone(),
             header: None,
@@ -196,32 +226,49 @@ impl<S: EntryStore> Ingest<S> {
         &self.store
     }
 
-    /// Resolves what waits for its base, and gives back the store with every object of
-    /// the pack in it.
+    /// Resolves what waits for its base on the caller's thread, and gives back the store
+    /// with every object of the pack in it.
     ///
     /// Fails when the pack is not complete or a delta's base was in neither the pack nor
     /// the store; the store is dropped then.
-    pub fn finish(mut self, interrupt: &dyn Interrupt) -> Result<(S, IngestStats), PackError> {
+    pub fn finish(self, interrupt: &dyn Interrupt) -> Result<(S, IngestStats), PackError> {
+        let resolved = self.resolve(&Crew::Alone(interrupt))?;
+        Ok((resolved.store, resolved.stats))
+    }
+
+    /// The same on the threads of `workers`, with a table of all entries. Which thread
+    /// makes what changes nothing about the result.
+    pub fn finish_on(
+        self,
+        workers: &dyn Workers,
+        interrupt: &(dyn Interrupt + Sync),
+    ) -> Result<Resolved<S>, PackError> {
+        self.resolve(&Crew::Together(workers, interrupt))
+    }
+
+    fn resolve(mut self, crew: &Crew<'_>) -> Result<Resolved<S>, PackError> {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        self.parser.finish()?;
+        let checksum = self.parser.finish()?;
         self.stats.objects = u64::from(self.parser.completed());
         self.stats.received_bytes = self.parser.offset();
         Resolver {
-            format: self.format,
+            namer: self.namer,
             tree: &mut self.tree,
             store: &mut self.store,
             rules: &self.rules,
             stats: &mut self.stats,
             budget: &self.budget,
-            interrupt,
         }
-        .run()?;
+        .run(crew)?;
         self.stats.resolved_bytes = self.rules.resolved_bytes();
         match self.tree.unresolved() {
             Some(error) => Err(error),
-            None => Ok((self.store, self.stats)),
+            None => {
+                let Self { store, stats, tree, .. } = self;
+                Ok(Resolved { store, stats, checksum, entries: Entries::of(tree) })
+            }
         }
     }
 
@@ -273,7 +320,7 @@ impl<S: EntryStore> Ingest<S> {
             EntryForm::RefDelta { base } => self.tree.base_called(&base)?,
         };
         if let Base::Entry(base) = base
-            && let Some(kind) = self.tree.record(base).kind
+            && let Some(kind) = self.tree.record(base).kind()
             && let Some(bytes) = self.store.content(base)
         {
             return self.delta(entry, header.inflated_size, base, kind, &bytes);
@@ -308,8 +355,7 @@ impl<S: EntryStore> Ingest<S> {
         kind: Kind,
         bytes: &[u8],
     ) -> Result<(), PackError> {
-        let record = self.tree.record(base);
-        let above = Standing { depth: record.depth, chain_bytes: record.chain_bytes };
+        let above = self.tree.record(base).standing();
         let offset = self.tree.record(entry).offset;
         let proven = self.rules.prove(self.parser.inflated(), bytes.len(), above, offset)?;
         let len = proven.delta.result_len();
@@ -327,7 +373,7 @@ impl<S: EntryStore> Ingest<S> {
     }
 
     fn hash(&self, entry: u32, kind: Kind, content: &[u8]) -> Result<ObjectId, PackError> {
-        hash_object(self.format, kind, content).map_err(|collision| PackError::Collision {
+        self.namer.name_one(kind, content).map_err(|collision| PackError::Collision {
             offset: self.tree.record(entry).offset,
             collision,
         })
@@ -343,3 +389,26 @@ impl<S> std::fmt::Debug for Ingest<S> {
             .finish_non_exhaustive()
     }
 }
+
+/// Asks the interrupt at a steady pace.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    bytes: u64,
+    objects: u32,
+}
+
+impl Pace {
+    /// One more object, or a part of one, of `bytes` bytes was worked on.
+    pub(super) fn did(&mut self, bytes: u64, interrupt: &dyn Interrupt) -> Result<(), Interrupted> {
+        self.bytes += bytes;
+        self.objects += 1;
+        if self.bytes >= CHECK_BYTES || self.objects >= CHECK_OBJECTS {
+            *self = Self::default();
+            interrupt.check()?;
+        }
+        Ok(())
+    }
+}
+
+const CHECK_BYTES: u64 = 64 << 10;
+const CHECK_OBJECTS: u32 = 256;

@@ -5,7 +5,9 @@
 
 mod buffers;
 pub mod delta;
+mod entries;
 pub mod entry;
+mod hash;
 pub mod index;
 pub mod inflate;
 mod ingest;
@@ -16,7 +18,10 @@ mod table;
 mod tree;
 pub mod write;
 
-pub use ingest::{BaseLink, EntryStore, Ingest, IngestStats, Progress, ResolvedEntry};
+pub use entries::Entries;
+pub use ingest::{
+    BaseLink, EntryStore, Ingest, IngestStats, Progress, Resolved, ResolvedEntry, Streams,
+};
 
 use self::inflate::InflateError;
 use crate::error::{Error, ErrorKind};
@@ -162,6 +167,27 @@ pub enum DeltaError {
 }
 
 impl PackError {
+    /// Where it is, counted from the start of the pack, of errors that are somewhere.
+    pub fn offset(&self) -> Option<u64> {
+        match *self {
+            Self::BadKind { offset, .. }
+            | Self::BadVarint { offset }
+            | Self::BadBaseOffset { offset, .. }
+            | Self::BadDeflate { offset, .. }
+            | Self::WrongSize { offset, .. }
+            | Self::BadDelta { offset, .. }
+            | Self::Collision { offset, .. }
+            | Self::TrailingBytes { offset }
+            | Self::Truncated { offset, .. }
+            | Self::Unresolved { offset, .. } => Some(offset),
+            Self::BadMagic
+            | Self::BadVersion(_)
+            | Self::Interrupted(_)
+            | Self::Limit(_)
+            | Self::Trailer { .. } => None,
+        }
+    }
+
     fn from_inflate(error: InflateError, offset: u64, declared: u64) -> Self {
         match error {
             InflateError::Damaged(what) => Self::BadDeflate { offset, what },

@@ -4,6 +4,7 @@
 //! repository.
 
 use std::hash::BuildHasher as _;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
@@ -59,32 +60,48 @@ impl<T> std::ops::DerefMut for Table<T> {
     }
 }
 
-/// Ids side by side, 20 or 32 bytes each.
+/// Ids side by side, 20 or 32 bytes each, in words that several threads may set: each
+/// the ids of entries of its own. Nobody reads an id while it is set.
 pub(super) struct RawIds {
-    bytes: Table<u8>,
-    width: usize,
+    words: Table<AtomicU32>,
+    format: ObjectFormat,
 }
 
 impl RawIds {
     pub(super) fn new(format: ObjectFormat, budget: &Budget) -> Self {
-        Self { bytes: Table::new(budget), width: format.raw_len() }
+        Self { words: Table::new(budget), format }
     }
 
     pub(super) fn push(&mut self, id: &ObjectId) -> Result<(), LimitExceeded> {
-        self.bytes.make_room(self.width)?;
-        self.bytes.rows.extend_from_slice(id.as_bytes());
+        self.words.make_room(self.words_each())?;
+        self.words.rows.extend(words_of(id).map(AtomicU32::new));
         Ok(())
     }
 
-    pub(super) fn set(&mut self, at: u32, id: &ObjectId) {
-        let start = at as usize * self.width;
-        self.bytes[start..start + self.width].copy_from_slice(id.as_bytes());
+    pub(super) fn set(&self, at: u32, id: &ObjectId) {
+        let start = at as usize * self.words_each();
+        for (place, word) in self.words[start..].iter().zip(words_of(id)) {
+            place.store(word, Ordering::Relaxed);
+        }
     }
 
-    pub(super) fn at(&self, at: u32) -> &[u8] {
-        let start = at as usize * self.width;
-        &self.bytes[start..start + self.width]
+    pub(super) fn at(&self, at: u32) -> ObjectId {
+        let (width, start) = (self.format.raw_len(), at as usize * self.words_each());
+        let mut raw = [0; 32];
+        for (place, word) in raw[..width].chunks_exact_mut(4).zip(&self.words[start..]) {
+            place.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());
+        }
+        ObjectId::from_raw(&raw[..width]).unwrap_or(ObjectId::null(self.format))
     }
+
+    fn words_each(&self) -> usize {
+        self.format.raw_len() / 4
+    }
+}
+
+fn words_of(id: &ObjectId) -> impl Iterator<Item = u32> {
+    let word = |bytes: &[u8]| bytes.first_chunk().map_or(0, |word| u32::from_ne_bytes(*word));
+    id.as_bytes().chunks_exact(4).map(word)
 }
 
 /// From an id to its row in a [`RawIds`]. Seeded: peers choose ids.
@@ -99,13 +116,14 @@ impl IdIndex {
         Self { rows: HashTable::new(), seed: DefaultHashBuilder::default(), held: budget.empty() }
     }
 
-    pub(super) fn find(&self, ids: &RawIds, id: &[u8]) -> Option<u32> {
-        self.rows.find(self.seed.hash_one(id), |&row| ids.at(row) == id).copied()
+    pub(super) fn find(&self, ids: &RawIds, id: &ObjectId) -> Option<u32> {
+        self.rows.find(self.hash(id), |&row| ids.at(row) == *id).copied()
     }
 
     /// Adds `row`, unless a row with its id is there already.
     pub(super) fn insert(&mut self, ids: &RawIds, row: u32) -> Result<(), LimitExceeded> {
-        if self.find(ids, ids.at(row)).is_some() {
+        let id = ids.at(row);
+        if self.find(ids, &id).is_some() {
             return Ok(());
         }
         if self.rows.len() == self.rows.capacity() {
@@ -113,12 +131,18 @@ impl IdIndex {
             // after it has doubled.
             let wanted = (2 * self.rows.capacity()).max(64);
             self.held.grow(wanted as u64 * 12)?;
-            self.rows.reserve(wanted - self.rows.len(), |&row| self.seed.hash_one(ids.at(row)));
+            self.rows.reserve(wanted - self.rows.len(), |&row| {
+                self.seed.hash_one(ids.at(row).as_bytes())
+            });
             self.held.resize(self.rows.allocation_size() as u64)?;
         }
-        let hash = self.seed.hash_one(ids.at(row));
-        self.rows.insert_unique(hash, row, |&row| self.seed.hash_one(ids.at(row)));
+        self.rows
+            .insert_unique(self.hash(&id), row, |&row| self.seed.hash_one(ids.at(row).as_bytes()));
         Ok(())
+    }
+
+    fn hash(&self, id: &ObjectId) -> u64 {
+        self.seed.hash_one(id.as_bytes())
     }
 }
 
@@ -165,11 +189,11 @@ mod tests {
                 assert!(budget.used_bytes() >= index.rows.allocation_size() as u64);
             }
             for n in 0..500 {
-                assert_eq!(index.find(&ids, id(n).as_bytes()), Some(n));
+                assert_eq!(index.find(&ids, &id(n)), Some(n));
             }
-            assert_eq!(index.find(&ids, id(500).as_bytes()), None);
+            assert_eq!(index.find(&ids, &id(500)), None);
             ids.set(7, &id(1_000));
-            assert_eq!(ids.at(7), id(1_000).as_bytes());
+            assert_eq!(ids.at(7), id(1_000));
         }
     }
 }

@@ -5,6 +5,14 @@
 //! known only by id waits in a group of its own until an entry turns out to have that
 //! id, whether that entry comes before or after it. The tree holds no object bytes and
 //! decides nothing about order of work; that is `resolve`'s.
+//!
+//! It has two lives. While a pack arrives one thread changes it as it likes. In the final
+//! phase many share it: its lists are only taken, each by one thread, and each entry is
+//! written to by the one that makes it, so that there is no lock. Who reads what another
+//! thread wrote got it handed over by a queue or waited for that thread, which is what
+//! makes `Relaxed` enough everywhere.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
 use super::PackError;
 use super::rules::Standing;
@@ -24,45 +32,82 @@ pub(super) enum Base {
     Waiting(u32),
 }
 
-/// A list of entries that share a base, chained through their records.
-#[derive(Clone, Copy, Debug)]
-struct Children {
-    first: u32,
-    last: u32,
-}
-
-impl Children {
-    const NONE: Self = Self { first: NO_ENTRY, last: NO_ENTRY };
-
-    fn first(self) -> Option<u32> {
-        Some(self.first).filter(|&first| first != NO_ENTRY)
-    }
-}
-
 /// What is known of an entry.
-#[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
     /// Where it begins in the pack.
     pub(super) offset: u64,
     /// Bytes its stream inflates to.
     pub(super) inflated_size: u64,
-    /// Resolved bytes from the chain's root to here, once resolved.
-    pub(super) chain_bytes: u64,
+    /// Resolved bytes from the chain's root to here, once resolved on arrival.
+    chain_bytes: u64,
     pub(super) base: Base,
-    children: Children,
+    children: List,
+    /// The next one that hangs below the same base.
     next_sibling: u32,
     /// Deltas between the chain's root and here, once resolved.
-    pub(super) depth: u32,
-    /// The object's kind, once resolved.
-    pub(super) kind: Option<Kind>,
+    depth: AtomicU32,
+    kind: AtomicKind,
     /// Resolved before, but to be gone down from: it hangs below its base or is a root.
-    rebuild: bool,
+    rebuild: AtomicBool,
+}
+
+impl Record {
+    /// The object's kind, once resolved.
+    pub(super) fn kind(&self) -> Option<Kind> {
+        self.kind.load()
+    }
+
+    /// Deltas between the chain's root and here, once resolved.
+    pub(super) fn depth(&self) -> u32 {
+        self.depth.load(Ordering::Relaxed)
+    }
+
+    /// Where it stands in its chain, once resolved on arrival.
+    pub(super) fn standing(&self) -> Standing {
+        Standing { depth: self.depth(), chain_bytes: self.chain_bytes }
+    }
+}
+
+/// The first of the entries that share a base; the others follow as its siblings. Taken
+/// at most once.
+struct List(AtomicU32);
+
+impl List {
+    const fn empty() -> Self {
+        Self(AtomicU32::new(NO_ENTRY))
+    }
+
+    fn take(&self) -> Option<u32> {
+        entry(self.0.swap(NO_ENTRY, Ordering::Relaxed))
+    }
+}
+
+struct AtomicKind(AtomicU8);
+
+impl AtomicKind {
+    const KINDS: [Kind; 4] = [Kind::Commit, Kind::Tree, Kind::Blob, Kind::Tag];
+
+    const fn unknown() -> Self {
+        Self(AtomicU8::new(0))
+    }
+
+    fn load(&self) -> Option<Kind> {
+        let number = usize::from(self.0.load(Ordering::Relaxed));
+        number.checked_sub(1).and_then(|at| Self::KINDS.get(at)).copied()
+    }
+
+    fn store(&self, kind: Kind) {
+        let at = Self::KINDS.iter().position(|&known| known == kind);
+        self.0.store(at.map_or(0, |at| at as u8 + 1), Ordering::Relaxed);
+    }
 }
 
 struct Group {
-    children: Children,
+    children: List,
     /// An entry with the id was found, or an object outside the pack.
-    found: bool,
+    found: AtomicBool,
+    /// It was an object outside the pack.
+    outside: AtomicBool,
 }
 
 pub(super) struct DeltaTree {
@@ -77,6 +122,7 @@ pub(super) struct DeltaTree {
     budget: Budget,
 }
 
+/// While the pack arrives.
 impl DeltaTree {
     pub(super) fn new(format: ObjectFormat, budget: &Budget) -> Self {
         Self {
@@ -100,6 +146,11 @@ impl DeltaTree {
         &self.records[entry as usize]
     }
 
+    /// The id of an entry that is resolved.
+    pub(super) fn id(&self, entry: u32) -> ObjectId {
+        self.ids.at(entry)
+    }
+
     /// Adds the next entry, which is not yet resolved.
     pub(super) fn push(&mut self, offset: u64, inflated_size: u64) -> Result<(), LimitExceeded> {
         self.ids.push(&ObjectId::null(self.format))?;
@@ -108,11 +159,11 @@ impl DeltaTree {
             inflated_size,
             chain_bytes: 0,
             base: Base::None,
-            children: Children::NONE,
+            children: List::empty(),
             next_sibling: NO_ENTRY,
-            depth: 0,
-            kind: None,
-            rebuild: false,
+            depth: AtomicU32::new(0),
+            kind: AtomicKind::unknown(),
+            rebuild: AtomicBool::new(false),
         })
     }
 
@@ -127,22 +178,24 @@ impl DeltaTree {
         if self.by_id.is_none() {
             let mut index = IdIndex::new(&self.budget);
             for entry in 0..self.len() {
-                if self.record(entry).kind.is_some() {
+                if self.record(entry).kind().is_some() {
                     index.insert(&self.ids, entry)?;
                 }
             }
             self.by_id = Some(index);
         }
-        if let Some(entry) =
-            self.by_id.as_ref().and_then(|index| index.find(&self.ids, id.as_bytes()))
-        {
+        if let Some(entry) = self.by_id.as_ref().and_then(|index| index.find(&self.ids, id)) {
             return Ok(Base::Entry(entry));
         }
-        if let Some(group) = self.groups_by_id.find(&self.group_ids, id.as_bytes()) {
+        if let Some(group) = self.groups_by_id.find(&self.group_ids, id) {
             return Ok(Base::Waiting(group));
         }
         let group = self.groups.len() as u32;
-        self.groups.push(Group { children: Children::NONE, found: false })?;
+        self.groups.push(Group {
+            children: List::empty(),
+            found: AtomicBool::new(false),
+            outside: AtomicBool::new(false),
+        })?;
         self.group_ids.push(id)?;
         self.groups_by_id.insert(&self.group_ids, group)?;
         Ok(Base::Waiting(group))
@@ -150,20 +203,15 @@ impl DeltaTree {
 
     /// Has `entry` made when `base` is gone down from.
     pub(super) fn hang_below(&mut self, entry: u32, base: Base) {
+        let list = match base {
+            Base::None => return,
+            Base::Entry(base) => self.records[base as usize].children.0.get_mut(),
+            Base::Waiting(group) => self.groups[group as usize].children.0.get_mut(),
+        };
+        let next = std::mem::replace(list, entry);
         let record = &mut self.records[entry as usize];
         record.base = base;
-        record.next_sibling = NO_ENTRY;
-        let mut children = match base {
-            Base::None => return,
-            Base::Entry(base) => self.records[base as usize].children,
-            Base::Waiting(group) => self.groups[group as usize].children,
-        };
-        self.append(&mut children, Children { first: entry, last: entry });
-        match base {
-            Base::None => {}
-            Base::Entry(base) => self.records[base as usize].children = children,
-            Base::Waiting(group) => self.groups[group as usize].children = children,
-        }
+        record.next_sibling = next;
     }
 
     /// Notes what `entry` turned out to be, and hangs below it the deltas that waited
@@ -177,80 +225,25 @@ impl DeltaTree {
         standing: Standing,
     ) -> Result<(), LimitExceeded> {
         let record = &mut self.records[entry as usize];
-        record.kind = Some(kind);
+        record.kind.store(kind);
         record.base = base;
-        record.depth = standing.depth;
+        *record.depth.get_mut() = standing.depth;
         record.chain_bytes = standing.chain_bytes;
         self.ids.set(entry, id);
         if let Some(index) = &mut self.by_id {
             index.insert(&self.ids, entry)?;
         }
-        if self.groups.is_empty() {
-            return Ok(());
-        }
-        if let Some(group) = self.groups_by_id.find(&self.group_ids, id.as_bytes()) {
-            let group = &mut self.groups[group as usize];
-            group.found = true;
-            let waiting = std::mem::replace(&mut group.children, Children::NONE);
-            self.adopt(entry, waiting);
+        let mut waiting = self.take_waiting(id);
+        while let Some(child) = waiting {
+            waiting = self.next_sibling(child);
+            self.hang_below(child, Base::Entry(entry));
         }
         Ok(())
     }
 
-    /// How many groups of deltas were made that wait for an id.
-    pub(super) fn groups(&self) -> u32 {
-        self.groups.len() as u32
-    }
-
-    /// The id that a group waits for, unless it was found.
-    pub(super) fn group_waits_for(&self, group: u32) -> Option<ObjectId> {
-        let found = self.groups[group as usize].found;
-        (!found).then(|| self.group_id(group))
-    }
-
-    /// The id that a group waits or waited for.
-    pub(super) fn group_id(&self, group: u32) -> ObjectId {
-        ObjectId::from_raw(self.group_ids.at(group)).unwrap_or(ObjectId::null(self.format))
-    }
-
-    /// Takes the deltas of a group whose base was found outside the pack.
-    pub(super) fn take_group(&mut self, group: u32) -> Option<u32> {
-        let group = &mut self.groups[group as usize];
-        group.found = true;
-        std::mem::replace(&mut group.children, Children::NONE).first()
-    }
-
-    /// Takes the entries that hang below `entry`: the first of them.
-    pub(super) fn take_children(&mut self, entry: u32) -> Option<u32> {
-        let record = &mut self.records[entry as usize];
-        std::mem::replace(&mut record.children, Children::NONE).first()
-    }
-
-    /// The next entry that hangs where `entry` does.
-    pub(super) fn next_sibling(&self, entry: u32) -> Option<u32> {
-        Some(self.record(entry).next_sibling).filter(|&sibling| sibling != NO_ENTRY)
-    }
-
-    /// Whether `entry` is to be gone down from again; asking forgets it.
-    pub(super) fn take_rebuild(&mut self, entry: u32) -> bool {
-        std::mem::take(&mut self.records[entry as usize].rebuild)
-    }
-
     /// Notes that `entry`, resolved before, is to be gone down from; whether that is new.
     pub(super) fn mark_rebuild(&mut self, entry: u32) -> bool {
-        !std::mem::replace(&mut self.records[entry as usize].rebuild, true)
-    }
-
-    /// The error about the deltas that were never resolved, when there are any.
-    pub(super) fn unresolved(&self) -> Option<PackError> {
-        let mut unresolved = self.records.iter().filter(|record| record.kind.is_none());
-        let first = unresolved.next()?;
-        let base = match first.base {
-            Base::Waiting(group) => Some(self.group_id(group)),
-            Base::Entry(_) | Base::None => None,
-        };
-        let count = 1 + unresolved.count() as u64;
-        Some(PackError::Unresolved { count, offset: first.offset, base })
+        !std::mem::replace(self.records[entry as usize].rebuild.get_mut(), true)
     }
 
     /// Puts the child with the most work below it last among its siblings, so that
@@ -261,8 +254,8 @@ impl DeltaTree {
     /// Exact where bases precede their deltas, as git writes them; else a guess.
     pub(super) fn put_heaviest_last(&mut self) -> Result<(), LimitExceeded> {
         let mut weights = Table::new(&self.budget);
-        for record in self.records.iter() {
-            weights.push(u32::from(record.kind.is_none() || record.rebuild))?;
+        for record in self.records.iter_mut() {
+            weights.push(u32::from(record.kind().is_none() || *record.rebuild.get_mut()))?;
         }
         for entry in (0..self.records.len()).rev() {
             self.put_heaviest_child_last(entry, &weights);
@@ -275,12 +268,9 @@ impl DeltaTree {
     }
 
     fn put_heaviest_child_last(&mut self, entry: usize, weights: &[u32]) {
-        let children = self.records[entry].children;
-        if children.first == children.last {
-            return;
-        }
-        let (mut before, mut at) = (NO_ENTRY, children.first);
-        let (mut heaviest, mut before_heaviest) = (children.first, NO_ENTRY);
+        let first = *self.records[entry].children.0.get_mut();
+        let (mut before, mut at) = (NO_ENTRY, first);
+        let (mut heaviest, mut before_heaviest) = (first, NO_ENTRY);
         while at != NO_ENTRY {
             if weights[at as usize] > weights[heaviest as usize] {
                 (heaviest, before_heaviest) = (at, before);
@@ -288,44 +278,101 @@ impl DeltaTree {
             before = at;
             at = self.records[at as usize].next_sibling;
         }
-        if heaviest == children.last {
+        let last = before;
+        if heaviest == last {
             return;
         }
         let after = std::mem::replace(&mut self.records[heaviest as usize].next_sibling, NO_ENTRY);
-        let first = match before_heaviest {
-            NO_ENTRY => after,
-            before => {
-                self.records[before as usize].next_sibling = after;
-                children.first
-            }
+        match before_heaviest {
+            NO_ENTRY => *self.records[entry].children.0.get_mut() = after,
+            before => self.records[before as usize].next_sibling = after,
+        }
+        self.records[last as usize].next_sibling = heaviest;
+    }
+}
+
+/// In the final phase, by several threads at once.
+impl DeltaTree {
+    /// Notes what `entry` was made to be. Only who makes it may.
+    pub(super) fn made(&self, entry: u32, kind: Kind, id: &ObjectId, depth: u32) {
+        let record = self.record(entry);
+        self.ids.set(entry, id);
+        record.depth.store(depth, Ordering::Relaxed);
+        record.kind.store(kind);
+    }
+
+    /// Takes the entries that hang below `entry`, which is gone down from now: the first
+    /// of them.
+    pub(super) fn take_children(&self, entry: u32) -> Option<u32> {
+        let record = self.record(entry);
+        record.rebuild.store(false, Ordering::Relaxed);
+        record.children.take()
+    }
+
+    /// Takes the entries that wait for `id`: the first of them.
+    pub(super) fn take_waiting(&self, id: &ObjectId) -> Option<u32> {
+        if self.groups.is_empty() {
+            return None;
+        }
+        let group = self.groups_by_id.find(&self.group_ids, id)?;
+        let group = &self.groups[group as usize];
+        let first = !group.found.swap(true, Ordering::Relaxed);
+        first.then(|| group.children.take()).flatten()
+    }
+
+    /// The next entry that hangs where `entry` does.
+    pub(super) fn next_sibling(&self, child: u32) -> Option<u32> {
+        entry(self.record(child).next_sibling)
+    }
+
+    /// How many groups of deltas were made that wait for an id.
+    pub(super) fn groups(&self) -> u32 {
+        self.groups.len() as u32
+    }
+
+    /// The id that a group waits for, unless it was found.
+    pub(super) fn group_waits_for(&self, group: u32) -> Option<ObjectId> {
+        let found = self.groups[group as usize].found.load(Ordering::Relaxed);
+        (!found).then(|| self.group_id(group))
+    }
+
+    /// The id that a group waits or waited for.
+    pub(super) fn group_id(&self, group: u32) -> ObjectId {
+        self.group_ids.at(group)
+    }
+
+    /// Takes the deltas of a group whose base was found outside the pack, unless it was
+    /// found elsewhere meanwhile.
+    pub(super) fn take_group(&self, group: u32) -> Option<u32> {
+        let group = &self.groups[group as usize];
+        if group.found.swap(true, Ordering::Relaxed) {
+            return None;
+        }
+        group.outside.store(true, Ordering::Relaxed);
+        group.children.take()
+    }
+
+    /// The ids of the objects outside the pack that something was made from.
+    pub(super) fn outside_bases(&self) -> impl Iterator<Item = ObjectId> {
+        let outside = |&group: &u32| self.groups[group as usize].outside.load(Ordering::Relaxed);
+        (0..self.groups()).filter(outside).map(|group| self.group_id(group))
+    }
+
+    /// The error about the deltas that were never resolved, when there are any.
+    pub(super) fn unresolved(&self) -> Option<PackError> {
+        let mut unresolved = self.records.iter().filter(|record| record.kind().is_none());
+        let first = unresolved.next()?;
+        let base = match first.base {
+            Base::Waiting(group) => Some(self.group_id(group)),
+            Base::Entry(_) | Base::None => None,
         };
-        self.records[children.last as usize].next_sibling = heaviest;
-        self.records[entry].children = Children { first, last: heaviest };
+        let count = 1 + unresolved.count() as u64;
+        Some(PackError::Unresolved { count, offset: first.offset, base })
     }
+}
 
-    fn adopt(&mut self, entry: u32, children: Children) {
-        let mut at = children.first;
-        while at != NO_ENTRY {
-            let record = &mut self.records[at as usize];
-            record.base = Base::Entry(entry);
-            at = record.next_sibling;
-        }
-        let mut all = self.records[entry as usize].children;
-        self.append(&mut all, children);
-        self.records[entry as usize].children = all;
-    }
-
-    fn append(&mut self, list: &mut Children, more: Children) {
-        if more.first == NO_ENTRY {
-            return;
-        }
-        if list.first == NO_ENTRY {
-            *list = more;
-        } else {
-            self.records[list.last as usize].next_sibling = more.first;
-            list.last = more.last;
-        }
-    }
+fn entry(number: u32) -> Option<u32> {
+    (number != NO_ENTRY).then_some(number)
 }
 
 /// No entry has this number: it would be the last of a pack of 2^32 entries, one more

@@ -34,7 +34,7 @@ pub use arena::is_binary;
 pub use file_table::{FileTable, Layout, Located};
 pub use memory::{MemoryStore, StoreStats};
 pub use prefix::IdPrefix;
-pub use staging::MemoryStaging;
+pub use staging::{MemoryStaging, StagedStreams};
 
 /// Kind and size of an object, without its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

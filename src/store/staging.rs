@@ -7,6 +7,8 @@
 //! in the store, and a winner's base is looked up by what its link was resolved to, so
 //! that links point backwards in one order and no cycle can be.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use super::entries::{Entries, Entry, Form};
@@ -17,7 +19,7 @@ use super::{Committed, Objects, Staging, StoreError, room};
 use crate::limits::{Budget, LimitExceeded, Reservation, Which};
 use crate::object::Kind;
 use crate::oid::ObjectId;
-use crate::pack::{BaseLink, EntryStore, ResolvedEntry};
+use crate::pack::{BaseLink, EntryStore, ResolvedEntry, Streams};
 
 /// Entries on their way into a [`MemoryStore`].
 #[derive(Debug)]
@@ -26,22 +28,31 @@ pub struct MemoryStaging {
     /// Which of the store's stagings this is.
     number: u32,
     writer: SegmentWriter,
-    /// By number in the pack.
-    arrived: Vec<Arrived>,
+    /// Where each entry's stream is, by number in the pack. Shared with
+    /// [`StagedStreams`] while those are lent.
+    places: Arc<Vec<Place>>,
+    /// Which of `objects` each entry turned out to be, beside `places`.
+    found: Vec<Option<u32>>,
     arrived_paid: Option<Reservation>,
     /// In the order of resolution, each id once. Bases are in `bases`.
     objects: Entries,
-    /// Beside `objects`; paid for with `arrived`, which is never shorter.
+    /// Beside `objects`; paid for with `places`, which are never fewer.
     bases: Vec<Option<Base>>,
     /// An object whose delta base is neither here nor in the store.
     baseless: Option<ObjectId>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Arrived {
-    place: Place,
-    /// Which of `objects` it turned out to be.
-    object: Option<u32>,
+/// The streams of a staging, for whoever resolves deltas.
+#[derive(Debug, Default)]
+pub struct StagedStreams {
+    writer: SegmentWriter,
+    places: Arc<Vec<Place>>,
+}
+
+impl Streams for StagedStreams {
+    fn stream(&self, entry: u32, _offset: u64) -> &[u8] {
+        self.places.get(entry as usize).map_or(&[], |place| self.writer.slice(place))
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +70,8 @@ impl MemoryStaging {
             store,
             number,
             writer: SegmentWriter::default(),
-            arrived: Vec::new(),
+            places: Arc::default(),
+            found: Vec::new(),
             arrived_paid: None,
             objects,
             bases: Vec::new(),
@@ -80,7 +92,7 @@ impl MemoryStaging {
     fn resolve_base(&self, link: BaseLink) -> Option<Base> {
         match link {
             BaseLink::Entry(entry) => {
-                self.arrived.get(entry as usize).and_then(|base| base.object).map(Base::Staged)
+                self.found.get(entry as usize).copied().flatten().map(Base::Staged)
             }
             BaseLink::External(id) => {
                 let held = self.store.lock().entries.find(&id).map(Base::Held);
@@ -115,15 +127,16 @@ impl MemoryStaging {
         }
     }
 
-    /// Pays for one more entry in `arrived` and `bases`.
+    /// Pays for one more entry in `places`, `found` and `bases`.
     fn reserve_arrival(&mut self) -> Result<(), LimitExceeded> {
-        if self.arrived.len() < self.arrived.capacity() {
+        if self.found.len() < self.found.capacity() {
             return Ok(());
         }
-        let capacity = self.arrived.len().saturating_mul(2).max(MIN_ARRIVALS);
-        let per_entry = size_of::<Arrived>() + size_of::<Option<Base>>();
+        let capacity = self.found.len().saturating_mul(2).max(MIN_ARRIVALS);
+        let per_entry = size_of::<Place>() + size_of::<Option<u32>>() + size_of::<Option<Base>>();
         let paid = self.store.budget().reserve((capacity * per_entry) as u64)?;
-        self.arrived.reserve_exact(capacity - self.arrived.len());
+        self.found.reserve_exact(capacity - self.found.len());
+        Arc::make_mut(&mut self.places).reserve_exact(capacity - self.found.len());
         self.bases.reserve_exact(capacity - self.bases.len());
         self.arrived_paid = Some(paid);
         Ok(())
@@ -156,6 +169,8 @@ impl MemoryStaging {
 }
 
 impl EntryStore for MemoryStaging {
+    type Streams = StagedStreams;
+
     fn begin(&mut self) -> Result<(), LimitExceeded> {
         self.reserve_arrival()?;
         self.writer.begin();
@@ -168,16 +183,23 @@ impl EntryStore for MemoryStaging {
 
     fn end(&mut self) -> Result<(), LimitExceeded> {
         self.reserve_arrival()?;
-        self.arrived.push(Arrived { place: self.writer.end(), object: None });
+        Arc::make_mut(&mut self.places).push(self.writer.end());
+        self.found.push(None);
         Ok(())
     }
 
-    fn stream(&self, entry: u32) -> &[u8] {
-        self.arrived.get(entry as usize).map_or(&[], |entry| self.writer.slice(&entry.place))
+    fn lend_streams(&mut self) -> StagedStreams {
+        let writer = std::mem::take(&mut self.writer);
+        StagedStreams { writer, places: Arc::clone(&self.places) }
+    }
+
+    fn take_streams_back(&mut self, streams: StagedStreams) {
+        self.writer = streams.writer;
     }
 
     fn resolved(&mut self, entry: ResolvedEntry<'_>) -> Result<(), LimitExceeded> {
-        let Some(&Arrived { place, object: None }) = self.arrived.get(entry.entry as usize) else {
+        let number = entry.entry as usize;
+        let (Some(&place), Some(None)) = (self.places.get(number), self.found.get(number)) else {
             return Ok(());
         };
         let object = match self.objects.find(&entry.id) {
@@ -199,14 +221,14 @@ impl EntryStore for MemoryStaging {
                 object
             }
         };
-        if let Some(arrived) = self.arrived.get_mut(entry.entry as usize) {
-            arrived.object = Some(object);
+        if let Some(found) = self.found.get_mut(number) {
+            *found = Some(object);
         }
         Ok(())
     }
 
     fn content(&self, entry: u32) -> Option<Bytes> {
-        let object = self.arrived.get(entry as usize)?.object?;
+        let object = self.found.get(entry as usize).copied()??;
         let Entry { kind, raw, .. } = *self.objects.entry(object)?;
         let (inner, budget) = (self.store.lock(), self.store.budget());
         let own = inner.raw.peek(kind, raw, self.owner(object), budget);

@@ -71,7 +71,6 @@ const WORLD: &[&str] = &[
     "std::time::SystemTime",
     "axum",
     "clap",
-    "crossbeam_deque",
     "indicatif",
     "memmap2",
     "rayon_core",

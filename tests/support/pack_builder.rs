@@ -12,8 +12,10 @@ use gitsip::object::{Kind, hash_object};
 use gitsip::oid::Hasher;
 use gitsip::pack::entry::{encode_distance, encode_type_and_size};
 use gitsip::pack::inflate::deflate;
-use gitsip::pack::{BaseLink, EntryStore, Ingest, IngestStats, PackError, ResolvedEntry};
-use gitsip::{Budget, Limits, ObjectFormat, ObjectId};
+use gitsip::pack::{
+    BaseLink, EntryStore, Ingest, IngestStats, PackError, Resolved, ResolvedEntry, Streams,
+};
+use gitsip::{Budget, Limits, ObjectFormat, ObjectId, Workers};
 
 pub const COMMIT: u8 = 1;
 pub const TREE: u8 = 2;
@@ -164,7 +166,19 @@ impl TestStore {
     }
 }
 
+/// The streams of a [`TestStore`].
+#[derive(Debug)]
+pub struct LentStreams(Vec<Vec<u8>>);
+
+impl Streams for LentStreams {
+    fn stream(&self, entry: u32, _: u64) -> &[u8] {
+        &self.0[entry as usize]
+    }
+}
+
 impl EntryStore for TestStore {
+    type Streams = LentStreams;
+
     fn begin(&mut self) -> Result<(), LimitExceeded> {
         self.streams.push(Vec::new());
         self.objects.push(None);
@@ -180,8 +194,12 @@ impl EntryStore for TestStore {
         Ok(())
     }
 
-    fn stream(&self, entry: u32) -> &[u8] {
-        &self.streams[entry as usize]
+    fn lend_streams(&mut self) -> LentStreams {
+        LentStreams(std::mem::take(&mut self.streams))
+    }
+
+    fn take_streams_back(&mut self, streams: LentStreams) {
+        self.streams = streams.0;
     }
 
     fn resolved(&mut self, entry: ResolvedEntry<'_>) -> Result<(), LimitExceeded> {
@@ -222,8 +240,38 @@ pub fn ingest_into(
     ingest.finish(&NeverInterrupt)
 }
 
+/// So many threads of its own for every piece of work.
+#[derive(Clone, Copy, Debug)]
+pub struct Threads(pub usize);
+
+impl Workers for Threads {
+    fn threads(&self) -> usize {
+        self.0
+    }
+
+    fn run(&self, n: usize, job: &(dyn Fn(usize) + Sync)) {
+        std::thread::scope(|scope| {
+            (0..n).for_each(|part| drop(scope.spawn(move || job(part))));
+        });
+    }
+}
+
+/// The same on `threads` threads.
+pub fn ingest_on(
+    threads: usize,
+    store: TestStore,
+    format: ObjectFormat,
+    pack: &[u8],
+    limits: &Limits,
+    budget: &Budget,
+) -> Result<Resolved<TestStore>, PackError> {
+    let mut ingest = Ingest::new(format, limits, budget, store);
+    ingest.push(pack, &NeverInterrupt)?;
+    ingest.finish_on(&Threads(threads), &NeverInterrupt)
+}
+
 /// Ingests a SHA-1 `pack` under default limits, with and without a store that lends, in
-/// one chunk and in single bytes: all four must agree.
+/// one chunk and in single bytes, on one thread and on three: all must agree.
 pub fn ingest(pack: &[u8]) -> Result<TestStore, PackError> {
     let limits = Limits::default();
     let run = |store, chunk| {
@@ -232,13 +280,25 @@ pub fn ingest(pack: &[u8]) -> Result<TestStore, PackError> {
         assert_eq!(budget.used_bytes(), 0, "everything is given back");
         result.map(|(store, _)| store)
     };
+    let on_threads = |store| {
+        let budget = Budget::new(limits.max_memory);
+        let result = ingest_on(3, store, ObjectFormat::Sha1, pack, &limits, &budget);
+        result.map(|resolved| {
+            for (entry, kept) in (0..).zip(&resolved.store.objects) {
+                assert_eq!(kept.as_ref().map(|kept| kept.id), Some(resolved.entries.id(entry)));
+            }
+            resolved.store
+        })
+    };
     let first = run(TestStore::forgetful(), pack.len().max(1));
-    for (store, chunk) in [
-        (TestStore::lending(), pack.len().max(1)),
-        (TestStore::forgetful(), 1),
-        (TestStore::lending(), 1),
+    for other in [
+        run(TestStore::lending(), pack.len().max(1)),
+        run(TestStore::forgetful(), 1),
+        run(TestStore::lending(), 1),
+        on_threads(TestStore::forgetful()),
+        on_threads(TestStore::lending()),
     ] {
-        match (&first, run(store, chunk)) {
+        match (&first, other) {
             (Ok(first), Ok(other)) => {
                 assert_eq!(first.objects, other.objects);
                 assert_eq!(first.streams, other.streams);
