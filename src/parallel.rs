@@ -55,6 +55,11 @@ impl Pool {
         SHARED.get_or_init(of_processors).clone()
     }
 
+    /// A pool of its own, to lend.
+    pub fn of(threads: usize) -> SharedWorkers {
+        SharedWorkers::new(Arc::new(Self::new(threads)))
+    }
+
     fn others(&self) -> Option<&ThreadPool> {
         let start = || {
             ThreadPoolBuilder::new()

@@ -60,6 +60,7 @@ fn answer(verb: Verb) -> Result<u8, Error> {
         Verb::Man(args) => print(&manual::page(args.command.as_deref())?),
         Verb::Read(command) => run::run(command),
         Verb::Doctor(args) => doctor::run(args),
+        Verb::IndexPack(args) => commands::index_pack(&args),
     }
 }
 

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use crate::limits::{Budget, LimitExceeded, Reservation};
 use crate::object::Kind;
 use crate::oid::ObjectId;
-use crate::pack::{EntryStore, ResolvedEntry};
+use crate::pack::{EntryStore, ResolvedEntry, Streams};
 
 /// What is kept of a pack while it arrives.
 #[derive(Debug)]
@@ -79,7 +79,25 @@ impl Sample {
     }
 }
 
+/// The streams of a sample, for whoever resolves deltas.
+#[derive(Debug)]
+pub struct SampleStreams {
+    bytes: Vec<u8>,
+    starts: Vec<usize>,
+}
+
+impl Streams for SampleStreams {
+    fn stream(&self, entry: u32, _offset: u64) -> &[u8] {
+        let entry = entry as usize;
+        let end = self.starts.get(entry + 1).copied().unwrap_or(self.bytes.len());
+        let start = self.starts.get(entry).copied().unwrap_or(end);
+        self.bytes.get(start..end).unwrap_or_default()
+    }
+}
+
 impl EntryStore for Sample {
+    type Streams = SampleStreams;
+
     fn begin(&mut self) -> Result<(), LimitExceeded> {
         self.paid.grow(2 * size_of::<usize>() as u64 + size_of::<Option<usize>>() as u64)?;
         self.starts.push(self.streams.len());
@@ -97,11 +115,13 @@ impl EntryStore for Sample {
         Ok(())
     }
 
-    fn stream(&self, entry: u32) -> &[u8] {
-        let entry = entry as usize;
-        let end = self.starts.get(entry + 1).copied().unwrap_or(self.streams.len());
-        let start = self.starts.get(entry).copied().unwrap_or(end);
-        self.streams.get(start..end).unwrap_or_default()
+    fn lend_streams(&mut self) -> SampleStreams {
+        let (bytes, starts) = (std::mem::take(&mut self.streams), std::mem::take(&mut self.starts));
+        SampleStreams { bytes, starts }
+    }
+
+    fn take_streams_back(&mut self, streams: SampleStreams) {
+        (self.streams, self.starts) = (streams.bytes, streams.starts);
     }
 
     fn resolved(&mut self, entry: ResolvedEntry<'_>) -> Result<(), LimitExceeded> {

@@ -1,6 +1,6 @@
 //! Local repositories, read straight from disk: loose objects, packs, alternates, refs,
-//! linked work trees. The working tree itself is not looked at, nothing is written, and
-//! nothing that a repository names is run.
+//! linked work trees. The working tree itself is not looked at, nothing is written but
+//! the index of a pack, and nothing that a repository names is run.
 //!
 //! An object is looked for in all packs of all object folders, then among loose objects;
 //! when it is nowhere, everything is listed once more, because git may have repacked
@@ -12,6 +12,7 @@ mod base_cache;
 mod config;
 mod discover;
 mod files;
+mod index_pack;
 mod local;
 mod loose;
 mod map;
@@ -22,6 +23,7 @@ mod peek;
 mod ref_name;
 mod refs;
 
+pub use index_pack::{IndexOptions, Indexed, index_pack, index_stream, verify_pack};
 pub use local::Local;
 
 use std::fmt;

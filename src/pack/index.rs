@@ -1,11 +1,13 @@
 //! Pack indexes (`.idx`), versions 1 and 2: from an id to an offset in a pack.
 //!
 //! Follows `gitformat-pack`, "Original (version 1) pack-*.idx files" and "Version 2
-//! pack-*.idx files". Reading only, over any bytes (a mapped file, a `Vec`): the length
+//! pack-*.idx files". Reading, over any bytes (a mapped file, a `Vec`): the length
 //! and the fan-out table are checked once, every other access is bounds-checked, so a
 //! damaged index answers wrongly or not at all but never panics. It does not look into
 //! the pack; whoever opens both compares [`PackIndex::pack_checksum`] with the pack's
-//! trailer.
+//! trailer. Writing is in [`write`].
+
+pub mod write;
 
 use std::ops::Range;
 

@@ -210,6 +210,11 @@ impl<S: EntryStore> Ingest<S> {
         result
     }
 
+    /// The store, as far as it is filled.
+    pub fn store_mut(&mut self) -> &mut S {
+        &mut self.store
+    }
+
     /// How far it has come.
     pub fn progress(&self) -> Progress {
         Progress {

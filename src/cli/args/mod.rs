@@ -10,6 +10,7 @@ mod form;
 mod glob;
 mod grep;
 mod help;
+mod index_pack;
 mod ls;
 mod refs;
 mod shell;
@@ -26,6 +27,7 @@ pub(super) use form::Form;
 pub(super) use glob::Glob;
 pub(super) use grep::Grep;
 pub(super) use help::command;
+pub(super) use index_pack::IndexPack;
 pub(super) use ls::Ls;
 pub(super) use refs::{Order, Refs};
 pub(super) use shell::{Completions, Man};
@@ -45,7 +47,7 @@ pub(super) struct Cli {
     pub(super) verb: Verb,
 }
 
-/// What to do: read a repository, look at its host, or help a shell.
+/// What to do: read a repository, look at its host, write an index, help a shell.
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
     #[command(flatten)]
@@ -56,6 +58,8 @@ pub(super) enum Verb {
     Completions(Completions),
     /// Print a page of the manual
     Man(Man),
+    /// Write the index of a pack
+    IndexPack(IndexPack),
 }
 
 impl Verb {
@@ -64,7 +68,7 @@ impl Verb {
         match self {
             Self::Read(command) => Some(command.common()),
             Self::Doctor(doctor) => Some(&doctor.common),
-            Self::Completions(_) | Self::Man(_) => None,
+            Self::Completions(_) | Self::IndexPack(_) | Self::Man(_) => None,
         }
     }
 }

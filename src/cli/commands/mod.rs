@@ -4,6 +4,7 @@
 mod cat;
 mod entries;
 mod glob;
+mod index_pack;
 mod ls;
 mod refs;
 mod tree;
@@ -11,6 +12,7 @@ mod tree;
 use bstr::ByteSlice as _;
 
 pub(super) use cat::no_path;
+pub(in crate::cli) use index_pack::index_pack;
 
 use super::args::{Cat, Command, Glob, Ls, Tree};
 use super::exit;

@@ -18,9 +18,9 @@ pub(super) fn run<S: EntryStore>(
     let mut stack = Stack(Table::new(budget));
     let mut worker = Worker::new(phase, budget, interrupt);
     for &place in places {
-        worker.start(place, &mut stack)?;
-        while let Some(task) = stack.0.pop() {
-            worker.run(task, &mut stack)?;
+        let mut next = worker.start(place, &mut stack)?;
+        while let Some(task) = next.or_else(|| stack.0.pop()) {
+            next = worker.run(task, &mut stack)?;
         }
     }
     Ok(worker.done())

@@ -1,8 +1,8 @@
 //! Several threads: a deque of tasks each, and stealing.
 //!
-//! A worker takes its own newest task; without one, the oldest of a peer, which has the
-//! most below it; and only then begins at the next place, so that trees that were begun
-//! end first and let go of their bases. When there is nothing of all this it sleeps, and
+//! A worker goes on from what it just made; then takes its own newest task; without one,
+//! the oldest of a peer, which has the most below it; and only then begins at the next
+//! place, so that trees that were begun end first and let go of their bases. When there is nothing of all this it sleeps, and
 //! whoever puts a task where others can take it wakes one. `tally` knows when all is over.
 
 mod tally;
@@ -89,8 +89,9 @@ impl Thread<'_> {
     fn work<S: EntryStore>(&mut self, worker: &mut Worker<'_, '_, S>) {
         let tally = &self.shared.tally;
         let _present = tally.join();
+        let mut next = None;
         while !tally.is_over() {
-            let worked = match self.deque.pop().or_else(|| self.steal()) {
+            let worked = match next.take().or_else(|| self.deque.pop()).or_else(|| self.steal()) {
                 Some(task) => worker.run(task, self),
                 None => match self.shared.next_place() {
                     Some(place) => worker.start(place, self),
@@ -102,7 +103,9 @@ impl Thread<'_> {
                 },
             };
             match worked {
-                Ok(()) => tally.finish_one(),
+                // Still the same piece of work.
+                Ok(Some(task)) => next = Some(task),
+                Ok(None) => tally.finish_one(),
                 Err(error) => tally.fail(error),
             }
         }

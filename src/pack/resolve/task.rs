@@ -88,16 +88,26 @@ impl<'a, 'p, S: EntryStore> Worker<'a, 'p, S> {
         self.pool.clear();
     }
 
-    /// Begins below `place`.
-    pub(super) fn start(&mut self, place: Place, queue: &mut impl Queue) -> Result<(), PackError> {
+    /// Begins below `place`: the task that goes on from there.
+    pub(super) fn start(
+        &mut self,
+        place: Place,
+        queue: &mut impl Queue,
+    ) -> Result<Option<Task>, PackError> {
         match place {
             Place::Entry(entry) => self.start_below_entry(entry, queue),
-            Place::Outside(group) => self.start_below_outside(group, queue),
+            Place::Outside(group) => self.start_below_outside(group),
         }
     }
 
-    /// Makes the task's child, and puts what is to be made from it onto `queue`.
-    pub(super) fn run(&mut self, task: Task, queue: &mut impl Queue) -> Result<(), PackError> {
+    /// Makes the task's child. What others can do meanwhile goes onto `queue`; the task
+    /// that is returned goes on from the child, and whoever takes it has what it needs in
+    /// hand.
+    pub(super) fn run(
+        &mut self,
+        task: Task,
+        queue: &mut impl Queue,
+    ) -> Result<Option<Task>, PackError> {
         let Task { base, child } = task;
         if let Some(sibling) = self.phase.tree.next_sibling(child) {
             queue.push(Task { base: base.clone(), child: sibling })?;
@@ -108,44 +118,53 @@ impl<'a, 'p, S: EntryStore> Worker<'a, 'p, S> {
         if let Some(base) = Arc::into_inner(base) {
             self.recycle(base.bytes);
         }
-        let children = [waiting, self.phase.tree.take_children(child)];
-        if children == [None, None] {
+        let children = self.phase.tree.take_children(child);
+        let Some(first) = children.or(waiting) else {
             self.pool.give(content);
-            return Ok(());
-        }
+            return Ok(None);
+        };
         let (bytes, link) = (BaseBytes::Made(content), BaseLink::Entry(child));
         let base = Arc::new(SharedBase { bytes, kind, standing, link });
-        for child in children.into_iter().flatten() {
+        if let (Some(_), Some(child)) = (children, waiting) {
             queue.push(Task { base: base.clone(), child })?;
         }
-        Ok(())
+        Ok(Some(Task { base, child: first }))
     }
 
-    fn start_below_entry(&mut self, root: u32, queue: &mut impl Queue) -> Result<(), PackError> {
+    fn start_below_entry(
+        &mut self,
+        root: u32,
+        queue: &mut impl Queue,
+    ) -> Result<Option<Task>, PackError> {
         let record = self.phase.tree.record(root);
         let lent = if self.phase.lends { self.phase.store().content(root) } else { None };
         let bytes = match (lent, record.base) {
             (Some(bytes), _) => BaseBytes::Stored(bytes),
-            (None, Base::Entry(_)) => return Ok(self.phase.evicted().push(root)?),
+            (None, Base::Entry(_)) => {
+                self.phase.evicted().push(root)?;
+                return Ok(None);
+            }
             (None, _) => BaseBytes::Made(self.inflate_whole(root, record, queue)?),
         };
         self.pace.did(record.inflated_size, self.interrupt)?;
         let (Some(kind), Some(child)) = (record.kind(), self.phase.tree.take_children(root)) else {
             self.recycle(bytes);
-            return Ok(());
+            return Ok(None);
         };
         let (standing, link) = (record.standing(), BaseLink::Entry(root));
-        queue.push(Task { base: Arc::new(SharedBase { bytes, kind, standing, link }), child })
+        let base = Arc::new(SharedBase { bytes, kind, standing, link });
+        Ok(Some(Task { base, child }))
     }
 
     /// The work that waits for an object which the store has from elsewhere.
-    fn start_below_outside(&mut self, group: u32, queue: &mut impl Queue) -> Result<(), PackError> {
-        let Some(id) = self.phase.tree.group_waits_for(group) else { return Ok(()) };
-        let Some((kind, bytes)) = self.phase.store().external(&id) else { return Ok(()) };
-        let Some(child) = self.phase.tree.take_group(group) else { return Ok(()) };
+    fn start_below_outside(&mut self, group: u32) -> Result<Option<Task>, PackError> {
+        let Some(id) = self.phase.tree.group_waits_for(group) else { return Ok(None) };
+        let Some((kind, bytes)) = self.phase.store().external(&id) else { return Ok(None) };
+        let Some(child) = self.phase.tree.take_group(group) else { return Ok(None) };
         let standing = Standing { depth: 0, chain_bytes: bytes.len() as u64 };
         let (bytes, link) = (BaseBytes::Stored(bytes), BaseLink::External(id));
-        queue.push(Task { base: Arc::new(SharedBase { bytes, kind, standing, link }), child })
+        let base = Arc::new(SharedBase { bytes, kind, standing, link });
+        Ok(Some(Task { base, child }))
     }
 
     /// Inflates a delta's stream, proves it, applies it, and hashes and hands over what
@@ -203,7 +222,9 @@ impl<'a, 'p, S: EntryStore> Worker<'a, 'p, S> {
     ) -> Result<(), PackError> {
         let size = in_memory(record.inflated_size)?;
         while let Err(refused) = self.delta.prepare(size) {
-            self.make_do(refused, queue)?;
+            if !self.can_make_do(refused, queue) {
+                self.delta.prepare(size)?;
+            }
         }
         let stream = self.phase.streams.stream(entry, record.offset);
         inflate(&mut self.inflater, stream, &mut self.delta.bytes, record)?;
@@ -230,18 +251,17 @@ impl<'a, 'p, S: EntryStore> Worker<'a, 'p, S> {
         loop {
             match self.pool.take(len) {
                 Ok(buffer) => return Ok(buffer),
-                Err(refused) => self.make_do(refused, queue)?,
+                Err(refused) if self.can_make_do(refused, queue) => {}
+                // Whoever worked until just now may have left some.
+                Err(_) => return Ok(self.pool.take(len)?),
             }
         }
     }
 
-    /// Memory was refused: gives up what is kept, then waits for others; fails when
-    /// neither helps.
-    fn make_do(&mut self, refused: LimitExceeded, queue: &mut impl Queue) -> Result<(), PackError> {
-        if refused.which == Which::Memory && (self.pool.clear() || queue.wait_for_memory()) {
-            return Ok(());
-        }
-        Err(refused.into())
+    /// Memory was refused: gives up what is kept, or waits for others; whether either may
+    /// have helped.
+    fn can_make_do(&mut self, refused: LimitExceeded, queue: &mut impl Queue) -> bool {
+        refused.which == Which::Memory && (self.pool.clear() || queue.wait_for_memory())
     }
 
     fn recycle(&mut self, bytes: BaseBytes) {
