@@ -342,7 +342,8 @@ impl<T: Transport> Shared<T> {
 
     fn context(&self, purpose: Purpose) -> Context {
         let (journal, progress) = (self.journal.clone(), self.progress.clone());
-        Context { journal, progress, purpose, ..Context::default() }
+        let workers = self.workers.clone();
+        Context { journal, progress, purpose, workers, ..Context::default() }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {

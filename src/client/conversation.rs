@@ -15,7 +15,7 @@ use super::journal::{Journal, Purpose, Received};
 use super::progress::{Phase, Progress, ProgressListener};
 use super::sample::{Sample, Sampled};
 use crate::error::{Error, ErrorKind};
-use crate::limits::{Budget, Interrupt, Interrupted, Limits, Reservation};
+use crate::limits::{Budget, Interrupt, Interrupted, Limits, Reservation, SharedWorkers};
 use crate::oid::ObjectFormat;
 use crate::pack::Ingest;
 use crate::protocol::{Advertised, Advertisement, FetchRequest, LsRefsResponse, v0};
@@ -190,7 +190,7 @@ impl Conversation {
                     total_objects: fetch.total_objects(),
                     bytes: self.bytes,
                 });
-                Outcome::Fetched(fetch.finish(&self.context.cancel)?)
+                Outcome::Fetched(fetch.finish(&self.context)?)
             }
             State::Sample(fetch) => {
                 let so_far = fetch.so_far();
@@ -269,7 +269,7 @@ fn after_the_end() -> Error {
     Error::new(ErrorKind::Malformed, "bytes follow the end of the response")
 }
 
-/// What every conversation of a request is given: how to stop it, whom to tell.
+/// What every conversation of a request is given: how to stop it, whom to tell, who helps.
 #[derive(Clone, Debug, Default)]
 pub struct Context {
     /// Set when nobody waits for the answer any more.
@@ -282,6 +282,8 @@ pub struct Context {
     pub purpose: Purpose,
     /// Bytes of all answers to it.
     pub received: Received,
+    /// Who resolves what a pack left unresolved when its last byte came.
+    pub workers: SharedWorkers,
 }
 
 /// A flag that stops a conversation that runs on another thread.

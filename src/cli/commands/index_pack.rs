@@ -1,7 +1,7 @@
 //! `gitsip index-pack`: the index of a pack.
 
 use crate::cli::args::IndexPack;
-use crate::cli::failure::FOUND;
+use crate::cli::exit::FOUND;
 use crate::cli::output::{Output, push_fmt};
 use crate::disk::{self, IndexOptions, Indexed, Repository};
 use crate::error::Error;

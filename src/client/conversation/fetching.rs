@@ -5,11 +5,12 @@
 
 use bstr::BString;
 
+use super::Context;
 use crate::client::sample::{Sample, Sampled};
 use crate::error::{Error, ErrorKind};
 use crate::limits::{Budget, Interrupt, Limits, Reservation};
 use crate::oid::{ObjectFormat, ObjectId};
-use crate::pack::{EntryStore, Ingest, IngestStats};
+use crate::pack::{EntryStore, Ingest, IngestStats, Resolved};
 use crate::protocol::{FetchEvent, FetchRequest, FetchResponse, ProtocolError, v0};
 use crate::store::{Committed, MemoryStaging, Staging as _};
 
@@ -146,9 +147,12 @@ impl<S: EntryStore> FetchState<S> {
 }
 
 impl FetchState<MemoryStaging> {
-    pub(super) fn finish(self, interrupt: &dyn Interrupt) -> Result<Fetched, Error> {
+    pub(super) fn finish(self, context: &Context) -> Result<Fetched, Error> {
         self.check_end()?;
-        let (staging, stats) = self.ingest.finish(interrupt)?;
+        let resolved = self.ingest.finish_on(&context.workers, &context.cancel)?;
+        let Resolved { store: staging, stats, entries, .. } = resolved;
+        // Committing needs memory of its own.
+        drop(entries);
         Ok(Fetched {
             committed: staging.commit()?,
             shallow: self.shallow,
