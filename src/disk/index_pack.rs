@@ -32,7 +32,6 @@ pub use verify::verify_pack;
 
 /// How packs are indexed.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct IndexOptions {
     /// What the pack's ids are: SHA-1 unless said otherwise, since a pack does not say.
     pub format: ObjectFormat,

@@ -10,16 +10,14 @@ use crate::parallel::Pool;
 
 /// Indexes or verifies, and prints what git prints.
 pub(in crate::cli) fn index_pack(args: &IndexPack) -> Result<u8, Error> {
-    let mut options = IndexOptions::default();
-    options.format = args.object_format;
-    options.index.clone_from(&args.index);
-    options.workers = match args.threads {
-        None => Pool::shared(),
-        Some(threads) => Pool::of(usize::from(threads)),
+    let defaults = IndexOptions::default();
+    let options = IndexOptions {
+        format: args.object_format,
+        index: args.index.clone(),
+        large_offsets_above: args.index_version.unwrap_or(defaults.large_offsets_above),
+        workers: args.threads.map_or_else(Pool::shared, |threads| Pool::of(threads.into())),
+        ..defaults
     };
-    if let Some(offset) = args.index_version {
-        options.large_offsets_above = offset;
-    }
     let indexed = if args.verify {
         disk::verify_pack(&args.file, &options, &NeverInterrupt)?
     } else if args.stdin {
