@@ -54,10 +54,16 @@ pub mod agent;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod client;
+#[cfg(feature = "cli")]
+mod credentials;
 #[cfg(feature = "disk")]
 pub mod disk;
 pub mod error;
 pub mod limits;
+#[cfg(feature = "mcp")]
+mod live;
+#[cfg(feature = "mcp")]
+mod mcp;
 pub mod object;
 pub mod oid;
 pub mod pack;

@@ -89,6 +89,9 @@ fn nothing_imports_a_face() {
         found("disk/refs.rs", "use crate::cli::Arguments;"),
         ["2: cli::Arguments is a face: nothing imports it"]
     );
+    let breach = ["2: mcp::serve is a face: nothing imports it"];
+    assert_eq!(found("disk/refs.rs", "use crate::mcp::serve;"), breach);
+    assert_eq!(found("cli/mcp.rs", "use crate::mcp::serve;"), [""; 0], "the command starts it");
 }
 
 #[test]
@@ -248,7 +251,8 @@ fn a_file_that_is_for_tests_only_is_left_out() {
 /// The breaches of a small crate in which the file `path` holds `text` from line 2 on,
 /// as `line: what`.
 fn found(path: &str, text: &str) -> Vec<String> {
-    let modules = ["object", "oid", "limits", "error", "store", "view", "client", "server", "cli"];
+    let modules =
+        ["object", "oid", "limits", "error", "store", "view", "client", "server", "cli", "mcp"];
     let mut sources: Vec<Source> = modules.map(|name| source(&format!("{name}/mod.rs"), "")).into();
     sources.push(source("server/http.rs", ""));
     sources.push(source("agent/mod.rs", ""));

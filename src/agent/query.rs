@@ -151,6 +151,10 @@ pub struct ReadQuery {
     /// About how many bytes of JSON a page may take; 4 MiB when it is not said. A file that
     /// does not fit goes on where it was on the next page.
     pub max_bytes: Option<u64>,
+    /// Bytes of the page that each line takes beside its text, for faces that put something
+    /// beside it. Not part of the JSON.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub bytes_per_line: u64,
 }
 
 /// Files, links and submodules by their paths, in git's order.
@@ -327,6 +331,7 @@ impl Default for ReadQuery {
             cursor: None,
             limit: None,
             max_bytes: None,
+            bytes_per_line: 0,
         }
     }
 }

@@ -60,7 +60,7 @@ impl Stop {
     }
 
     /// `work`, given up as soon as this is stopped.
-    pub(super) async fn guard<T>(
+    pub(crate) async fn guard<T>(
         &self,
         work: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {

@@ -9,7 +9,6 @@ use std::time::Duration;
 use tokio::task::block_in_place;
 
 use super::args::Doctor;
-use super::credentials::Credentials;
 use super::exit::{FOUND, INTERRUPTED};
 use super::network::{self, Network};
 use super::output::Output;
@@ -18,6 +17,7 @@ use super::run::{End, print_stats, run_to_its_end, runtime};
 use super::{screen, verbose};
 use crate::agent::{Diagnosis, DoctorOptions, Stats, examine};
 use crate::client::transport::Transport as _;
+use crate::credentials::{Credentials, Scope};
 use crate::error::{Error, ErrorKind};
 
 /// Examines the host that `args` name; the exit status is that of the error a read would
@@ -31,7 +31,11 @@ pub(super) fn run(args: Doctor) -> Result<u8, Error> {
         let why = "a path has no host to examine; give the address of a remote repository";
         return Err(Error::new(ErrorKind::Usage, why));
     };
-    let credentials = Arc::new(Credentials::find(&pasted.repo, args.common.token_env.as_deref())?);
+    let credentials = Arc::new(Credentials::find(
+        &pasted.repo,
+        args.common.token_env.as_deref(),
+        Scope::Address,
+    )?);
     let visit = Visit {
         address: pasted.repo,
         credentials: Arc::clone(&credentials),
@@ -71,7 +75,7 @@ impl Visit {
         let defaults = DoctorOptions::default();
         let options = DoctorOptions {
             auth: self.credentials.auth(),
-            auth_source: self.credentials.source(),
+            auth_source: self.credentials.source(|ask| screen::undisturbed(ask)),
             max_time: self.timeout.unwrap_or(defaults.max_time),
             ..defaults
         };

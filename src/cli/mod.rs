@@ -7,13 +7,16 @@
 mod args;
 mod color;
 mod commands;
-mod credentials;
 mod doctor;
 mod exit;
+#[cfg_attr(not(feature = "mcp"), path = "no_face.rs")]
+mod face;
 mod failure;
 mod grep;
 mod json;
 mod manual;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod network;
 mod output;
 mod place;
@@ -61,6 +64,7 @@ fn answer(verb: Verb) -> Result<u8, Error> {
         Verb::Read(command) => run::run(command),
         Verb::Doctor(args) => doctor::run(args),
         Verb::IndexPack(args) => commands::index_pack(&args),
+        Verb::Start(face) => face::run(face),
     }
 }
 

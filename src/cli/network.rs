@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use crate::client::policy::AddressPolicy;
 use crate::client::retry::RetryOptions;
 use crate::client::transport::Transport as _;
 use crate::error::{Error, ErrorKind};
@@ -25,6 +26,16 @@ pub(super) struct Network {
 
 impl Network {
     pub(super) fn transport(&self) -> Result<HttpTransport, Error> {
+        self.transport_within(AddressPolicy::NoWayInside)
+    }
+
+    /// For addresses that others choose.
+    #[cfg(feature = "mcp")]
+    pub(super) fn public_transport(&self) -> Result<HttpTransport, Error> {
+        self.transport_within(AddressPolicy::PublicOnly)
+    }
+
+    fn transport_within(&self, address_policy: AddressPolicy) -> Result<HttpTransport, Error> {
         let trusted_pem = match &self.cacert {
             None => Vec::new(),
             Some(path) => std::fs::read(path).map_err(|error| {
@@ -34,7 +45,12 @@ impl Network {
             })?,
         };
         let allowed_hosts = self.allow_hosts.clone();
-        HttpTransport::new(HttpOptions { trusted_pem, allowed_hosts, ..HttpOptions::default() })
+        HttpTransport::new(HttpOptions {
+            address_policy,
+            trusted_pem,
+            allowed_hosts,
+            ..HttpOptions::default()
+        })
     }
 }
 

@@ -14,7 +14,6 @@ use tokio::task::{JoinHandle, block_in_place};
 
 use super::args::{Command, Common};
 use super::commands::Job;
-use super::credentials::Credentials;
 use super::exit::INTERRUPTED;
 use super::failure;
 use super::network::{self, Network};
@@ -23,6 +22,7 @@ use super::progress::{Show, Watch};
 use super::repo_arg::RepoArg;
 use super::{screen, verbose};
 use crate::agent::{Remote, RemoteOptions, Repo, Source, Stats, Stop};
+use crate::credentials::{Credentials, Scope};
 use crate::disk::{Local, Repository};
 use crate::error::{Error, ErrorKind};
 use crate::limits::{Budget, Limits};
@@ -54,7 +54,9 @@ pub(super) fn run(command: Command) -> Result<u8, Error> {
     let (out, stats, stop) = (asking.out.clone(), Arc::clone(&asking.stats), asking.stop.clone());
 
     let credentials = Arc::new(match &repo {
-        RepoArg::Address(pasted) => Credentials::find(&pasted.repo, common.token_env.as_deref())?,
+        RepoArg::Address(pasted) => {
+            Credentials::find(&pasted.repo, common.token_env.as_deref(), Scope::Address)?
+        }
         RepoArg::Path(_) => Credentials::none(),
     });
     let for_remote = Arc::clone(&credentials);
@@ -129,7 +131,7 @@ impl Asking {
         let transport = self.network.transport()?;
         let options = RemoteOptions {
             auth: credentials.auth(),
-            auth_source: credentials.source(),
+            auth_source: credentials.source(|ask| screen::undisturbed(ask)),
             limits: self.limits.clone(),
             progress: self.watch.listener(),
             retry: network::patience(&transport, self.timeout),
@@ -210,7 +212,7 @@ async fn stop_at_deadline(allowed: Option<Duration>, stop: Stop) {
 }
 
 /// Resolves when the user interrupts the process; never, where that cannot be known.
-async fn interrupted() {
+pub(super) async fn interrupted() {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending().await
     }

@@ -31,7 +31,10 @@ fn every_example_of_the_help_runs() {
         let examples: Vec<&str> =
             page.lines().filter(|line| line.starts_with("  gitsip ")).collect();
         assert!(!examples.is_empty(), "a page without an example: {page}");
-        examples.iter().for_each(|example| stage.run(example));
+        let (servers, rest): (Vec<&str>, Vec<&str>) =
+            examples.into_iter().partition(|example| example.starts_with("  gitsip mcp"));
+        rest.iter().for_each(|example| stage.run(example));
+        servers.iter().for_each(|example| stage.serve(example));
     }
 }
 
@@ -101,6 +104,19 @@ impl Stage {
         String::from_utf8(output.stdout).unwrap()
     }
 
+    /// Answers a client, or listens for one.
+    #[track_caller]
+    fn serve(&self, example: &str) {
+        let output = self.sh(&format!("echo '{HELLO}' | timeout 2 {example}"));
+        let (out, said) = (&output.stdout, &output.stderr);
+        let (out, said) = (String::from_utf8_lossy(out), String::from_utf8_lossy(said));
+        if example.contains("--addr") {
+            assert!(said.starts_with("gitsip: serving http://127.0.0.1:"), "{example}: {said}");
+        } else {
+            assert!(out.contains("serverInfo") && said.is_empty(), "{example}: {out} {said}");
+        }
+    }
+
     /// Finds something, and has nothing to say beside that.
     #[track_caller]
     fn run(&self, example: &str) {
@@ -110,6 +126,9 @@ impl Stage {
         assert!(output.stderr.is_empty(), "{example}: {output:?}");
     }
 }
+
+/// What a client of the Model Context Protocol says first.
+const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
 
 /// The hosts that are stood in for.
 const HOSTS: [&str; 3] = ["github.com", "codeberg.org", "gitlab.example"];

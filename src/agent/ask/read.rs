@@ -50,13 +50,17 @@ impl Ask for ReadQuery {
         let options = ReadOptions { follow: !self.no_follow };
         let read = asking.snapshot.read_many(rest, options).await?;
         let mut lines_left = self.limit.unwrap_or(u64::MAX).max(1);
-        let (mut truncated, mut next) = (None, None);
+        let (mut truncated, mut next, mut beside) = (None, None, 0_u64);
         for ((answer, path), number) in read.into_iter().zip(rest).zip(first..) {
             let mut goes_on = None;
             let item = match answer {
                 Ok(ReadAnswer::File(file)) => {
-                    let part = part_of(file, lines, offset, lines_left, page.bytes_left())?;
+                    let left = page.bytes_left().saturating_sub(beside);
+                    let room =
+                        Room { lines: lines_left, bytes: left, per_line: self.bytes_per_line };
+                    let part = part_of(file, lines, offset, room)?;
                     lines_left -= part.lines.min(lines_left);
+                    beside = beside.saturating_add(part.lines.saturating_mul(self.bytes_per_line));
                     goes_on = part.goes_on;
                     ReadItem::File(part.file)
                 }
@@ -86,6 +90,15 @@ impl Ask for ReadQuery {
     }
 }
 
+/// What a page has left.
+#[derive(Clone, Copy)]
+struct Room {
+    lines: u64,
+    bytes: u64,
+    /// Bytes that a line takes beside its text.
+    per_line: u64,
+}
+
 /// What a page has of a file.
 struct Part {
     file: FilePart,
@@ -95,18 +108,12 @@ struct Part {
 }
 
 /// The lines of `file` in `range`, from byte `offset` on, as many as have room.
-fn part_of(
-    file: File,
-    range: LineRange,
-    offset: u64,
-    max_lines: u64,
-    max_bytes: u64,
-) -> Result<Part, Error> {
+fn part_of(file: File, range: LineRange, offset: u64, room: Room) -> Result<Part, Error> {
     let all = slice_lines(&file.bytes, range);
     let skipped = usize::try_from(offset).ok().filter(|at| *at <= all.bytes.len());
     let from = skipped.ok_or_else(bad_place)?;
     let rest = all.bytes.slice(from..);
-    let (end, lines, full) = fitting(&rest, max_lines, max_bytes);
+    let (end, lines, full) = fitting(&rest, room);
     let text = rest.slice(..end);
     let first_line = all.first + count_line_ends(&all.bytes.slice(..from));
     let cut = cut_of(&all.bytes, from, from + end);
@@ -131,13 +138,14 @@ fn part_of(
 
 /// How many bytes and lines of `text` have room, and why not all. One line always is
 /// begun, so that a page gets on.
-fn fitting(text: &Bytes, max_lines: u64, max_bytes: u64) -> (usize, u64, Option<Truncated>) {
+fn fitting(text: &Bytes, room: Room) -> (usize, u64, Option<Truncated>) {
+    let Room { lines: max_lines, bytes: max_bytes, per_line } = room;
     let (mut end, mut lines, mut bytes) = (0, 0, 0);
     for line in text.split_inclusive(|&byte| byte == b'\n') {
         if lines == max_lines {
             return (end, lines, Some(Truncated::Limit));
         }
-        let more = text_bytes(line);
+        let more = text_bytes(line).saturating_add(per_line);
         if bytes + more > max_bytes {
             if lines > 0 {
                 return (end, lines, Some(Truncated::Bytes));

@@ -29,21 +29,29 @@ impl From<&Error> for Failure {
             code: error.code(),
             kind: kind.code(),
             message: error.to_string(),
-            hint: hint(kind),
-            retryable: matches!(
-                kind,
-                ErrorKind::Cancelled
-                    | ErrorKind::Conflict
-                    | ErrorKind::Corrupt
-                    | ErrorKind::RateLimited
-                    | ErrorKind::Transport
-            ),
+            hint: hint(error),
+            retryable: !is_forbidden(error)
+                && matches!(
+                    kind,
+                    ErrorKind::Cancelled
+                        | ErrorKind::Conflict
+                        | ErrorKind::Corrupt
+                        | ErrorKind::RateLimited
+                        | ErrorKind::Transport
+                ),
         }
     }
 }
 
-const fn hint(kind: ErrorKind) -> &'static str {
-    match kind {
+fn is_forbidden(error: &Error) -> bool {
+    error.code() == "forbidden_address"
+}
+
+fn hint(error: &Error) -> &'static str {
+    if is_forbidden(error) {
+        return "whoever runs this can allow the host by name, with --allow-host";
+    }
+    match error.kind() {
         ErrorKind::Auth => "give a credential for this host, or another one",
         ErrorKind::Cancelled => "ask again with more time; what was fetched is kept",
         ErrorKind::Conflict => "read the present state and try again",

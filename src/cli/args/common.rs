@@ -57,7 +57,7 @@ pub(in crate::cli) struct AtRef {
     pub(in crate::cli) name: Option<String>,
 }
 
-fn parse_time(text: &str) -> Result<Duration, String> {
+pub(super) fn parse_time(text: &str) -> Result<Duration, String> {
     let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(unit_at);
     let seconds_per_unit = match unit {
@@ -76,7 +76,7 @@ fn parse_time(text: &str) -> Result<Duration, String> {
 
 /// Bytes, or a number with k, M, G or T, each 1,024 times the one before; `B` and `iB`
 /// behind them change nothing, and neither does upper or lower case.
-fn parse_size(text: &str) -> Result<u64, String> {
+pub(super) fn parse_size(text: &str) -> Result<u64, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
     let unit = unit.to_ascii_lowercase();

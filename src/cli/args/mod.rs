@@ -12,6 +12,8 @@ mod grep;
 mod help;
 mod index_pack;
 mod ls;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod refs;
 mod shell;
 mod tree;
@@ -29,9 +31,13 @@ pub(super) use grep::Grep;
 pub(super) use help::command;
 pub(super) use index_pack::IndexPack;
 pub(super) use ls::Ls;
+#[cfg(feature = "mcp")]
+pub(super) use mcp::Mcp;
 pub(super) use refs::{Order, Refs};
 pub(super) use shell::{Completions, Man};
 pub(super) use tree::Tree;
+
+use super::face::Face;
 
 /// Read a git repository without cloning it.
 #[derive(Debug, Parser)]
@@ -47,7 +53,8 @@ pub(super) struct Cli {
     pub(super) verb: Verb,
 }
 
-/// What to do: read a repository, look at its host, write an index, help a shell.
+/// What to do: read a repository, look at its host, write an index, help a shell, or serve
+/// others.
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
     #[command(flatten)]
@@ -60,6 +67,8 @@ pub(super) enum Verb {
     Man(Man),
     /// Write the index of a pack
     IndexPack(IndexPack),
+    #[command(flatten)]
+    Start(Face),
 }
 
 impl Verb {
@@ -68,7 +77,7 @@ impl Verb {
         match self {
             Self::Read(command) => Some(command.common()),
             Self::Doctor(doctor) => Some(&doctor.common),
-            Self::Completions(_) | Self::IndexPack(_) | Self::Man(_) => None,
+            Self::Completions(_) | Self::IndexPack(_) | Self::Man(_) | Self::Start(_) => None,
         }
     }
 }

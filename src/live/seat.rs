@@ -1,0 +1,147 @@
+//! One repository that is kept, from the first question on: opened once, and watched by
+//! whoever waits for it.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::OnceCell;
+
+use super::Place;
+use crate::agent::{AnyAnswer, Query, Remote, Repo, RepoInfo, Stop};
+use crate::client::progress::{Progress, ProgressListener};
+use crate::credentials::Credentials;
+use crate::disk::Local;
+use crate::error::Error;
+use crate::limits::Limits;
+use crate::transport::HttpTransport;
+
+/// A repository that is kept, or about to be.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    place: Place,
+    held: OnceCell<Held>,
+    watchers: Arc<Watchers>,
+}
+
+/// An open repository.
+#[derive(Debug)]
+pub(crate) enum Held {
+    /// On this machine.
+    Local(Repo<Local>),
+    /// On another.
+    Remote(Repo<Remote<HttpTransport>>, Credentials),
+}
+
+/// Who wants to be told how transfers go.
+#[derive(Debug, Default)]
+struct Watchers(Mutex<Vec<Arc<ProgressListener>>>);
+
+/// Ends the telling when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Watch<'a> {
+    watchers: &'a Watchers,
+    listener: Arc<ProgressListener>,
+}
+
+impl Seat {
+    pub(super) fn new(place: Place) -> Self {
+        Self { place, held: OnceCell::new(), watchers: Arc::default() }
+    }
+
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// The repository, once it is open.
+    pub(crate) fn held(&self) -> Option<&Held> {
+        self.held.get()
+    }
+
+    /// Runs `opening` unless it has been done. Of several at a time one is run; when it
+    /// fails or is dropped, the next one is.
+    pub(super) async fn open(
+        &self,
+        opening: impl Future<Output = Result<Held, Error>>,
+    ) -> Result<&Held, Error> {
+        self.held.get_or_try_init(|| opening).await
+    }
+
+    /// Tells `listener` of every transfer until what this returns is dropped.
+    pub(crate) fn watch(&self, listener: ProgressListener) -> Watch<'_> {
+        let listener = Arc::new(listener);
+        self.watchers.lock().push(Arc::clone(&listener));
+        Watch { watchers: &self.watchers, listener }
+    }
+
+    /// Who tells all that watch.
+    pub(super) fn listener(&self) -> ProgressListener {
+        let watchers = Arc::clone(&self.watchers);
+        ProgressListener::new(move |progress: &Progress| {
+            // Told without the lock: whoever listens may take a while.
+            let listeners = watchers.lock().clone();
+            listeners.iter().for_each(|listener| listener.report(*progress));
+        })
+    }
+}
+
+impl Watchers {
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<ProgressListener>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        self.watchers.lock().retain(|other| !Arc::ptr_eq(other, &self.listener));
+    }
+}
+
+impl Held {
+    pub(super) fn local(local: Local, limits: Limits) -> Self {
+        Self::Local(Repo::new(local, limits))
+    }
+
+    pub(super) fn remote(
+        remote: Remote<HttpTransport>,
+        limits: Limits,
+        credentials: Credentials,
+    ) -> Self {
+        Self::Remote(Repo::new(remote, limits), credentials)
+    }
+
+    /// One page of the answer to `query`.
+    ///
+    /// # Errors
+    /// Those of [`Repo::ask`].
+    pub(crate) async fn ask(&self, query: &Query, stop: &Stop) -> Result<AnyAnswer, Error> {
+        // In a box, for what waits inside of it is large.
+        match self {
+            Self::Local(repo) => Box::pin(repo.ask(query, stop)).await,
+            Self::Remote(repo, _) => Box::pin(repo.ask(query, stop)).await,
+        }
+    }
+
+    pub(super) fn info(&self) -> RepoInfo {
+        match self {
+            Self::Local(repo) => repo.info(),
+            Self::Remote(repo, _) => repo.info(),
+        }
+    }
+
+    pub(super) fn credentials(&self) -> Option<&Credentials> {
+        match self {
+            Self::Local(_) => None,
+            Self::Remote(_, credentials) => Some(credentials),
+        }
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // It may have a password in it.
+            Self::Address(_) => f.write_str("Address(..)"),
+            Self::Path(path) => f.debug_tuple("Path").field(path).finish(),
+        }
+    }
+}
