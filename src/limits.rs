@@ -216,6 +216,8 @@ struct Account {
     /// How many more spends succeed; `u64::MAX` means no end. Tests inject failures here.
     spends_left: AtomicU64,
     reclaimers: Mutex<Vec<Weak<dyn Reclaim>>>,
+    /// The budget that this one is a part of.
+    whole: Option<Budget>,
 }
 
 /// Holds memory that can be had again, and gives it back when others need it.
@@ -240,11 +242,30 @@ impl Budget {
             peak: AtomicU64::new(0),
             spends_left: AtomicU64::new(spends),
             reclaimers: Mutex::new(Vec::new()),
+            whole: None,
+        }))
+    }
+
+    /// A part that can be as large as the whole and counts what is spent of it alone. What is
+    /// spent of it is spent of the whole.
+    #[must_use]
+    pub fn part(&self) -> Self {
+        Self(Arc::new(Account {
+            limit: self.0.limit,
+            used: AtomicU64::new(0),
+            peak: AtomicU64::new(0),
+            spends_left: AtomicU64::new(u64::MAX),
+            reclaimers: Mutex::new(Vec::new()),
+            whole: Some(self.clone()),
         }))
     }
 
     /// Asks `who` for memory whenever it runs short, for as long as that lives.
     pub fn on_shortage(&self, who: Weak<dyn Reclaim>) {
+        // Whoever needs memory of another part may be in need of this one's.
+        if let Some(whole) = &self.0.whole {
+            return whole.on_shortage(who);
+        }
         let mut reclaimers = self.0.reclaimers.lock().unwrap_or_else(PoisonError::into_inner);
         reclaimers.retain(|known| known.strong_count() > 0);
         reclaimers.push(who);
@@ -297,6 +318,9 @@ impl Budget {
 
     /// Asks whoever holds memory for others for `bytes` of it; whether anything went.
     fn reclaim(&self, bytes: u64) -> bool {
+        if let Some(whole) = &self.0.whole {
+            return whole.reclaim(bytes);
+        }
         // Not asked under the lock: giving back may take long.
         let reclaimers: Vec<_> = {
             let known = self.0.reclaimers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -314,6 +338,9 @@ impl Budget {
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
                 .map_err(|_| failed(account.limit.saturating_add(1)))?;
         }
+        if let Some(whole) = &account.whole {
+            whole.spend_free(bytes)?;
+        }
         let before = account
             .used
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
@@ -322,6 +349,13 @@ impl Budget {
             .map_err(|used| failed(used.saturating_add(bytes)))?;
         account.peak.fetch_max(before + bytes, Ordering::Relaxed);
         Ok(())
+    }
+
+    fn give_back(&self, bytes: u64) {
+        self.0.used.fetch_sub(bytes, Ordering::Relaxed);
+        if let Some(whole) = &self.0.whole {
+            whole.give_back(bytes);
+        }
     }
 }
 
@@ -358,7 +392,7 @@ impl Reservation {
         if bytes > self.bytes {
             self.grow(bytes - self.bytes)
         } else {
-            self.budget.0.used.fetch_sub(self.bytes - bytes, Ordering::Relaxed);
+            self.budget.give_back(self.bytes - bytes);
             self.bytes = bytes;
             Ok(())
         }
@@ -367,7 +401,7 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.budget.0.used.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.budget.give_back(self.bytes);
     }
 }
 
@@ -520,6 +554,40 @@ mod tests {
         assert_eq!(paid.grow(6).unwrap_err().seen, 101);
         drop(cache);
         assert!(paid.grow(6).is_err());
+    }
+
+    #[test]
+    fn a_part_counts_its_own_and_the_whole_counts_all() {
+        let whole = Budget::new(100);
+        let (one, other) = (whole.part(), whole.part());
+        let mut held = one.reserve(60).unwrap();
+        assert_eq!(other.reserve(50).unwrap_err().seen, 110, "what is free is shared");
+        let rest = other.reserve(40).unwrap();
+        assert_eq!([&one, &other, &whole].map(Budget::used_bytes), [60, 40, 100]);
+        assert!(held.grow(1).is_err());
+        assert_eq!([&one, &other, &whole].map(Budget::used_bytes), [60, 40, 100]);
+        held.resize(10).unwrap();
+        drop(rest);
+        assert_eq!([&one, &other, &whole].map(Budget::used_bytes), [10, 0, 10]);
+        assert_eq!([&one, &other, &whole].map(Budget::peak_bytes), [60, 40, 100]);
+    }
+
+    #[test]
+    fn a_part_in_need_is_given_what_others_hold() {
+        #[derive(Debug)]
+        struct Cache(Mutex<Option<Reservation>>);
+        impl Reclaim for Cache {
+            fn reclaim(&self, _bytes: u64) -> bool {
+                self.0.lock().is_ok_and(|mut held| held.take().is_some())
+            }
+        }
+        let whole = Budget::new(100);
+        let (one, other) = (whole.part(), whole.part());
+        let cache = Arc::new(Cache(Mutex::new(Some(one.reserve(60).unwrap()))));
+        let weak = Arc::downgrade(&cache);
+        one.on_shortage(weak);
+        let _held = other.reserve(80).unwrap();
+        assert_eq!([&one, &other, &whole].map(Budget::used_bytes), [0, 80, 80]);
     }
 
     #[test]

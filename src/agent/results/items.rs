@@ -162,7 +162,7 @@ pub struct RepoInfo {
     pub object_format: String,
     /// Objects held.
     pub objects: u64,
-    /// Bytes of memory reserved; of a budget that repositories share, by all of them.
+    /// Bytes of memory reserved for it.
     pub memory_bytes: u64,
     /// HTTP requests sent so far.
     pub requests: u64,
