@@ -60,7 +60,7 @@ mod credentials;
 pub mod disk;
 pub mod error;
 pub mod limits;
-#[cfg(feature = "mcp")]
+#[cfg(feature = "cli")]
 mod live;
 #[cfg(feature = "mcp")]
 mod mcp;

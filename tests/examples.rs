@@ -43,6 +43,18 @@ fn agent_session_reports_every_step_on_a_line() {
     }
 }
 
+#[cfg(feature = "cli")]
+#[test]
+fn session_asks_for_all_patterns_at_once() {
+    let (_sandbox, server) = served();
+    let words = [env!("CARGO_BIN_EXE_gitsip"), &server.url("a.git"), "fn", "no such thing", "("];
+    let printed = run("session", &words);
+    let lines: Vec<&str> = printed.lines().collect();
+    let found = ["fn: examples/other.rs:1: fn main() {}", "no such thing: nowhere"];
+    assert_eq!(lines[..2], found);
+    assert!(lines[2].starts_with("(: usage: "), "{printed}");
+}
+
 fn served() -> (Sandbox, HttpServer) {
     let sandbox = Sandbox::new();
     let main = "fn main() {}\n";

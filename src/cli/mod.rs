@@ -25,6 +25,7 @@ mod quote;
 mod repo_arg;
 mod run;
 mod screen;
+mod session;
 mod types;
 mod verbose;
 
@@ -64,6 +65,7 @@ fn answer(verb: Verb) -> Result<u8, Error> {
         Verb::Read(command) => run::run(command),
         Verb::Doctor(args) => doctor::run(args),
         Verb::IndexPack(args) => commands::index_pack(&args),
+        Verb::Session(args) => session::run(args),
         Verb::Start(face) => face::run(face),
     }
 }

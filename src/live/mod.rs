@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::task::block_in_place;
 
-use crate::agent::{AnyAnswer, Query, RemoteOptions, RepoInfo, Stop};
+use crate::agent::{RemoteOptions, RepoInfo, Stop};
 use crate::client::progress::ProgressListener;
 use crate::client::retry::RetryOptions;
 use crate::credentials::{Credentials, Scope};
@@ -27,7 +27,8 @@ use crate::limits::{Budget, Limits, Reclaim};
 use crate::parallel::Pool;
 use crate::transport::HttpTransport;
 
-pub(crate) use self::seat::{Held, Seat};
+pub(crate) use self::seat::Held;
+use self::seat::{Seat, Watch};
 
 /// How repositories are opened and how many are kept.
 #[derive(Clone, Debug)]
@@ -49,8 +50,15 @@ pub(crate) enum Place {
     /// place.
     Address(String),
     /// On this machine.
-    #[expect(dead_code, reason = "for sessions, which also read what is here")]
     Path(PathBuf),
+}
+
+/// A repository that somebody asks.
+pub(crate) struct Holding<'a> {
+    live: &'a Live,
+    seat: Arc<Seat>,
+    held: Arc<Held>,
+    _watch: Watch,
 }
 
 /// The repositories that are kept. A clone keeps the same ones.
@@ -80,31 +88,39 @@ impl Live {
         Self(shared)
     }
 
-    /// The answer to `query` about the repository at `place`, which is opened if it is not
-    /// kept. `progress` is told of every transfer of that repository meanwhile, also of
-    /// those that others caused.
+    /// The repository at `place`, which is opened if it is not kept, and which stays while it
+    /// is held. `progress` is told of every transfer of it meanwhile, also of those that
+    /// others caused.
     ///
     /// # Errors
-    /// Those of opening it and of asking it.
-    pub(crate) async fn ask(
+    /// Those of opening it.
+    pub(crate) async fn hold(
         &self,
         place: &Place,
-        query: &Query,
         stop: &Stop,
         progress: ProgressListener,
-    ) -> Result<AnyAnswer, Error> {
+    ) -> Result<Holding<'_>, Error> {
         let seat = self.seat(place);
-        let _watch = seat.watch(progress);
-        let held = stop.guard(Box::pin(self.open(&seat))).await?;
-        let answer = held.ask(query, stop).await;
-        self.settle(&seat, held.credentials(), answer)
+        let watch = seat.watch(progress);
+        let held = Arc::clone(stop.guard(Box::pin(self.open(&seat))).await?);
+        Ok(Holding { live: self, seat, held, _watch: watch })
+    }
+
+    /// Keeps the repository at `place` no longer than those need it who ask it now; what it
+    /// held, if it was kept.
+    pub(crate) fn close(&self, place: &Place) -> Option<RepoInfo> {
+        let seat = {
+            let mut seats = self.0.seats();
+            let at = seats.iter().position(|seat| seat.place() == place)?;
+            seats.remove(at)
+        };
+        seat.held().map(|held| held.info())
     }
 
     /// What is kept, and what each holds.
-    #[expect(dead_code, reason = "for sessions, which list what they keep")]
     pub(crate) fn list(&self) -> Vec<RepoInfo> {
         let seats = self.0.seats().clone();
-        seats.iter().filter_map(|seat| seat.held()).map(Held::info).collect()
+        seats.iter().filter_map(|seat| seat.held()).map(|held| held.info()).collect()
     }
 
     /// The seat of `place`, now the one asked most recently.
@@ -127,14 +143,15 @@ impl Live {
         seat
     }
 
-    async fn open<'a>(&self, seat: &'a Arc<Seat>) -> Result<&'a Held, Error> {
+    async fn open<'a>(&self, seat: &'a Arc<Seat>) -> Result<&'a Arc<Held>, Error> {
         seat.open(async {
             match seat.place() {
                 Place::Address(address) => self.open_address(seat, address).await,
                 Place::Path(path) => {
                     let Shared { options, budget, .. } = &*self.0;
-                    let repository = Repository::open(path, &options.limits, budget)?;
-                    let local = Local::new(repository, budget).with_workers(Pool::shared());
+                    let budget = budget.part();
+                    let repository = Repository::open(path, &options.limits, &budget)?;
+                    let local = Local::new(repository, &budget).with_workers(Pool::shared());
                     Ok(Held::local(local, options.limits.clone()))
                 }
             }
@@ -151,7 +168,7 @@ impl Live {
             auth: credentials.auth(),
             auth_source: credentials.source(|ask| ask()),
             limits: options.limits.clone(),
-            budget: Some(budget.clone()),
+            budget: Some(budget.part()),
             progress: seat.listener(),
             retry: RetryOptions::default(),
             workers: Pool::shared(),
@@ -187,6 +204,20 @@ impl Live {
 
     fn forget(&self, seat: &Arc<Seat>) {
         self.0.seats().retain(|other| !Arc::ptr_eq(other, seat));
+    }
+}
+
+impl Holding<'_> {
+    pub(crate) fn held(&self) -> &Held {
+        &self.held
+    }
+
+    /// Ends with `answer`, which says how the credential of the repository fared.
+    ///
+    /// # Errors
+    /// That of `answer`, with advice where it is about credentials.
+    pub(crate) fn settle<T>(self, answer: Result<T, Error>) -> Result<T, Error> {
+        self.live.settle(&self.seat, self.held.credentials(), answer)
     }
 }
 

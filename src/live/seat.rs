@@ -17,9 +17,9 @@ use crate::transport::HttpTransport;
 
 /// A repository that is kept, or about to be.
 #[derive(Debug)]
-pub(crate) struct Seat {
+pub(super) struct Seat {
     place: Place,
-    held: OnceCell<Held>,
+    held: OnceCell<Arc<Held>>,
     watchers: Arc<Watchers>,
 }
 
@@ -38,8 +38,8 @@ struct Watchers(Mutex<Vec<Arc<ProgressListener>>>);
 
 /// Ends the telling when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Watch<'a> {
-    watchers: &'a Watchers,
+pub(super) struct Watch {
+    watchers: Arc<Watchers>,
     listener: Arc<ProgressListener>,
 }
 
@@ -53,7 +53,7 @@ impl Seat {
     }
 
     /// The repository, once it is open.
-    pub(crate) fn held(&self) -> Option<&Held> {
+    pub(super) fn held(&self) -> Option<&Arc<Held>> {
         self.held.get()
     }
 
@@ -62,15 +62,15 @@ impl Seat {
     pub(super) async fn open(
         &self,
         opening: impl Future<Output = Result<Held, Error>>,
-    ) -> Result<&Held, Error> {
-        self.held.get_or_try_init(|| opening).await
+    ) -> Result<&Arc<Held>, Error> {
+        self.held.get_or_try_init(|| async { opening.await.map(Arc::new) }).await
     }
 
     /// Tells `listener` of every transfer until what this returns is dropped.
-    pub(crate) fn watch(&self, listener: ProgressListener) -> Watch<'_> {
+    pub(super) fn watch(&self, listener: ProgressListener) -> Watch {
         let listener = Arc::new(listener);
         self.watchers.lock().push(Arc::clone(&listener));
-        Watch { watchers: &self.watchers, listener }
+        Watch { watchers: Arc::clone(&self.watchers), listener }
     }
 
     /// Who tells all that watch.
@@ -90,7 +90,7 @@ impl Watchers {
     }
 }
 
-impl Drop for Watch<'_> {
+impl Drop for Watch {
     fn drop(&mut self) {
         self.watchers.lock().retain(|other| !Arc::ptr_eq(other, &self.listener));
     }
@@ -121,7 +121,7 @@ impl Held {
         }
     }
 
-    pub(super) fn info(&self) -> RepoInfo {
+    pub(crate) fn info(&self) -> RepoInfo {
         match self {
             Self::Local(repo) => repo.info(),
             Self::Remote(repo, _) => repo.info(),

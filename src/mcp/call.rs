@@ -20,7 +20,7 @@ use crate::text::amounts::{Bytes, Time};
 /// The answer to `query` for the client of `context`.
 ///
 /// # Errors
-/// Those of [`Live::ask`]; `Cancelled` when the client cancelled it, to whom nothing is
+/// Those of opening and asking it; `Cancelled` when the client cancelled it, to whom nothing is
 /// sent, or when the time was up before anything was found.
 pub(super) async fn ask(
     live: &Live,
@@ -35,7 +35,7 @@ pub(super) async fn ask(
     // On tasks of their own: a question may compute for long without awaiting.
     let _watch = AbortOnDrop(tokio::spawn(stop_in_time(context.ct.clone(), stop.clone(), timeout)));
     let Some(token) = context.meta.get_progress_token() else {
-        return live.ask(place, query, &stop, ProgressListener::none()).await;
+        return answer(live, place, query, &stop, ProgressListener::none()).await;
     };
     let (sender, reports) = watch::channel(None);
     let listener = ProgressListener::new(move |report| {
@@ -44,7 +44,7 @@ pub(super) async fn ask(
     let teller = Teller { peer: context.peer.clone(), token, told: None, before: 0, bytes: 0 };
     let answered = CancellationToken::new();
     let mut telling = AbortOnDrop(tokio::spawn(teller.run(reports, answered.clone())));
-    let answer = live.ask(place, query, &stop, listener).await;
+    let answer = answer(live, place, query, &stop, listener).await;
     answered.cancel();
     // What was reported last is told before the answer is.
     tokio::select! {
@@ -52,6 +52,18 @@ pub(super) async fn ask(
         () = context.ct.cancelled() => {}
     }
     answer
+}
+
+async fn answer(
+    live: &Live,
+    place: &Place,
+    query: &Query,
+    stop: &Stop,
+    progress: ProgressListener,
+) -> Result<AnyAnswer, Error> {
+    let holding = live.hold(place, stop, progress).await?;
+    let answer = holding.held().ask(query, stop).await;
+    holding.settle(answer)
 }
 
 /// Stops a question when it is cancelled, and when its time is up.

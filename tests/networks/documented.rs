@@ -77,6 +77,8 @@ impl Stage {
         let work_tree = sandbox.path().join("work");
         let clone = [Path::new("clone"), Path::new("--quiet"), repo.path(), &work_tree];
         sandbox.git().run(clone);
+        std::fs::write(work_tree.join("requests.jsonl"), "{\"id\": 1, \"method\": \"ls\"}\n")
+            .unwrap();
 
         let server = HttpServer::start(sandbox.repos());
         let (front, pem) = tls_front(&HOSTS, server.address());

@@ -15,6 +15,7 @@ mod ls;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod refs;
+mod session;
 mod shell;
 mod tree;
 
@@ -34,6 +35,7 @@ pub(super) use ls::Ls;
 #[cfg(feature = "mcp")]
 pub(super) use mcp::Mcp;
 pub(super) use refs::{Order, Refs};
+pub(super) use session::Session;
 pub(super) use shell::{Completions, Man};
 pub(super) use tree::Tree;
 
@@ -67,6 +69,8 @@ pub(super) enum Verb {
     Man(Man),
     /// Write the index of a pack
     IndexPack(IndexPack),
+    /// Answer requests, a line of JSON each
+    Session(Session),
     #[command(flatten)]
     Start(Face),
 }
@@ -77,7 +81,11 @@ impl Verb {
         match self {
             Self::Read(command) => Some(command.common()),
             Self::Doctor(doctor) => Some(&doctor.common),
-            Self::Completions(_) | Self::IndexPack(_) | Self::Man(_) | Self::Start(_) => None,
+            Self::Completions(_)
+            | Self::IndexPack(_)
+            | Self::Man(_)
+            | Self::Session(_)
+            | Self::Start(_) => None,
         }
     }
 }
