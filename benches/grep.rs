@@ -27,7 +27,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, MatchKind};
 use bstr::ByteSlice as _;
 use bytes::Bytes;
 use gitsip::limits::{NeverInterrupt, SharedWorkers};
@@ -49,7 +49,6 @@ const QUESTIONS: &[Question] = &[
     Question { name: "literal, never found", patterns: &["no such words"], flags: &["-F"] },
     Question { name: "ignore case", patterns: &["todo"], flags: &["-E", "-i"] },
     Question { name: "regex", patterns: &[r"foo\s+bar"], flags: &["-E"] },
-    Question { name: "inner literal", patterns: &[r"\w+_colour\("], flags: &["-E"] },
     Question { name: "word", patterns: &["colour"], flags: &["-F", "-w"] },
     Question { name: "ten literals", patterns: TEN, flags: &["-F"] },
 ];
@@ -211,7 +210,9 @@ impl Question {
     fn pass(&self, snapshot: &Snapshot) {
         let mut matches = 0;
         if self.patterns.len() > 1 {
-            let automaton = AhoCorasick::new(self.patterns).unwrap();
+            // Of its kinds the fastest: the default one looks for no rare bytes.
+            let kind = MatchKind::LeftmostFirst;
+            let automaton = AhoCorasick::builder().match_kind(kind).build(self.patterns).unwrap();
             for blob in &snapshot.blobs {
                 matches += automaton.find_iter(blob.as_ref()).count();
             }

@@ -496,6 +496,31 @@ mod tests {
     }
 
     #[test]
+    fn text_is_in_the_arena_on_arrival_and_again_after_a_cold_read() {
+        let store = store(ObjectFormat::Sha1, 64 << 20);
+        let mut staging = store.stage();
+        fill_staging(&mut staging, ObjectFormat::Sha1, &samples(ObjectFormat::Sha1));
+        staging.commit().unwrap();
+        let text: Vec<_> = samples(ObjectFormat::Sha1)
+            .into_iter()
+            .filter(|sample| sample.kind == Kind::Blob && !super::super::is_binary(&sample.content))
+            .collect();
+        let bytes: usize = text.iter().map(|sample| sample.content.len() + 1).sum();
+        assert_eq!(store.stats().arena_bytes, bytes as u64);
+        while store.lock().raw.evict(u64::MAX) {}
+        assert_eq!((store.stats().arena_bytes, store.stats().raw_bytes), (0, 0));
+        for _ in 0..2 {
+            for sample in &text {
+                let id = sample.id(ObjectFormat::Sha1);
+                assert_eq!(store.read(&id).unwrap().unwrap().bytes, sample.content);
+            }
+        }
+        let stats = store.stats();
+        assert_eq!(stats.arena_bytes, bytes as u64, "each once");
+        assert_eq!(stats.inflates, text.len() as u64);
+    }
+
+    #[test]
     fn a_copy_in_a_readers_hands_is_paid_for_until_he_drops_it() {
         let store = store(ObjectFormat::Sha1, 64 << 20);
         let mut staging = store.stage();

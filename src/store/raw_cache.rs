@@ -415,6 +415,30 @@ mod tests {
     }
 
     #[test]
+    fn blobs_outside_the_arena_go_before_it_and_a_blob_takes_only_their_place() {
+        let budget = Budget::new(1 << 20);
+        let mut cache = RawCache::new();
+        let copy = raw_copy(b"x", budget.reserve(paid_bytes(1)).unwrap());
+        let tree = cache.insert(Kind::Tree, Owner::entry(0), copy).unwrap();
+        let text = cache.insert_text(Kind::Blob, Owner::entry(1), b"text", &budget).unwrap();
+        let copy = raw_copy(b"\0", budget.reserve(paid_bytes(1)).unwrap());
+        let binary = cache.insert(Kind::Blob, Owner::entry(2), copy).unwrap();
+        assert_eq!(cache.insert_text(Kind::Blob, Owner::entry(3), b"\0", &budget), None);
+        assert_eq!(cache.insert_text(Kind::Tree, Owner::entry(3), b"text", &budget), None);
+        let standing = |cache: &RawCache| {
+            [(Kind::Blob, binary, 2), (Kind::Blob, text, 1), (Kind::Tree, tree, 0)]
+                .map(|(kind, slot, entry)| cache.has(kind, slot, Owner::entry(entry)))
+        };
+        assert!(cache.make_room_for(Kind::Blob, 1 << 20));
+        assert_eq!(standing(&cache), [false, true, true]);
+        assert!(!cache.make_room_for(Kind::Blob, 1));
+        assert!(cache.evict(1));
+        assert_eq!(standing(&cache), [false, false, true]);
+        assert!(cache.evict(1));
+        assert_eq!((standing(&cache), budget.used_bytes()), ([false; 3], 0));
+    }
+
+    #[test]
     fn trees_outlive_every_blob() {
         let budget = Budget::new(1 << 20);
         let mut cache = RawCache::new();

@@ -145,7 +145,10 @@ impl PathFilter {
     }
 
     fn excludes_folder(&self, folder: &[u8]) -> bool {
-        self.globs.as_ref().is_some_and(|globs| globs.decide(folder, true) == Some(false))
+        self.globs.as_ref().is_some_and(|globs| {
+            globs.rules.iter().any(|rule| rule.excludes)
+                && globs.decide(folder, true) == Some(false)
+        })
     }
 
     /// Where `path` stands to the prefixes.

@@ -50,6 +50,8 @@ pub(super) struct Scan {
     chunks: Vec<Chunk>,
     /// Bytes of the next wave of chunks.
     wave_bytes: usize,
+    /// Bytes searched by the one who asks, without the other threads.
+    alone_bytes: usize,
     _paid: Reservation,
 }
 
@@ -96,7 +98,8 @@ impl Scan {
             order: Vec::with_capacity(texts.len()),
             chunk_of: vec![NONE; texts.len()],
             chunks: Vec::new(),
-            wave_bytes: CHUNK_BYTES,
+            wave_bytes: FIRST_WAVE_BYTES,
+            alone_bytes: 0,
             _paid: paid,
             layout: Arc::clone(&layout),
         };
@@ -169,11 +172,12 @@ impl Scan {
         })
     }
 
-    /// Searches chunks from `first` on: with one thread that one, else a wave of them.
-    /// Waves grow, so that a search which ends soon costs little and a long one seldom
-    /// waits for its slowest thread.
+    /// Searches chunks from `first` on: that one alone where there is one thread or little
+    /// was searched yet, else a wave of them. Waves grow, so that a search which ends soon
+    /// costs little and a long one seldom waits for its slowest thread.
     fn search_from(&mut self, first: usize, workers: &impl Workers) {
-        if workers.threads() == 1 {
+        if workers.threads() == 1 || self.alone_bytes < ALONE_BYTES {
+            self.alone_bytes += self.chunks.get(first).map_or(0, |chunk| chunk.bytes);
             self.search(first);
             return;
         }
@@ -305,6 +309,10 @@ impl Found {
 /// microseconds late, and 256 KiB of a segment are still in a core's own cache when its
 /// lines are shown.
 const CHUNK_BYTES: usize = 256 << 10;
+/// What is searched before other threads are woken, which takes them some 20 microseconds: a
+/// literal search takes 40 for as much.
+const ALONE_BYTES: usize = 1 << 20;
+const FIRST_WAVE_BYTES: usize = 4 << 20;
 /// What is searched ahead of the one who asks, at most.
 const MAX_WAVE_BYTES: usize = 16 << 20;
 /// A larger text is searched alone, where interrupts are heard within it.
