@@ -11,7 +11,7 @@ use crate::agent::{AnyAnswer, Query, Remote, Repo, RepoInfo, Stop};
 use crate::client::progress::{Progress, ProgressListener};
 use crate::credentials::Credentials;
 use crate::disk::Local;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::transport::HttpTransport;
 
@@ -19,7 +19,8 @@ use crate::transport::HttpTransport;
 #[derive(Debug)]
 pub(super) struct Seat {
     place: Place,
-    held: OnceCell<Arc<Held>>,
+    /// What opening it came to.
+    opened: OnceCell<Result<Arc<Held>, Refusal>>,
     watchers: Arc<Watchers>,
 }
 
@@ -30,6 +31,14 @@ pub(crate) enum Held {
     Local(Repo<Local>),
     /// On another.
     Remote(Repo<Remote<HttpTransport>>, Credentials),
+}
+
+/// Why it cannot be opened, for everyone who waited for that.
+#[derive(Debug)]
+struct Refusal {
+    kind: ErrorKind,
+    code: &'static str,
+    context: String,
 }
 
 /// Who wants to be told how transfers go.
@@ -45,7 +54,7 @@ pub(super) struct Watch {
 
 impl Seat {
     pub(super) fn new(place: Place) -> Self {
-        Self { place, held: OnceCell::new(), watchers: Arc::default() }
+        Self { place, opened: OnceCell::new(), watchers: Arc::default() }
     }
 
     pub(super) fn place(&self) -> &Place {
@@ -54,16 +63,17 @@ impl Seat {
 
     /// The repository, once it is open.
     pub(super) fn held(&self) -> Option<&Arc<Held>> {
-        self.held.get()
+        self.opened.get().and_then(|opened| opened.as_ref().ok())
     }
 
-    /// Runs `opening` unless it has been done. Of several at a time one is run; when it
-    /// fails or is dropped, the next one is.
+    /// Runs `opening` unless it has been done. Of several at a time one is run, and all hear
+    /// how it ended; when it is dropped, the next one is.
     pub(super) async fn open(
         &self,
         opening: impl Future<Output = Result<Held, Error>>,
     ) -> Result<&Arc<Held>, Error> {
-        self.held.get_or_try_init(|| async { opening.await.map(Arc::new) }).await
+        let opening = async { opening.await.map(Arc::new).map_err(|error| Refusal::of(&error)) };
+        self.opened.get_or_init(|| opening).await.as_ref().map_err(Refusal::error)
     }
 
     /// Tells `listener` of every transfer until what this returns is dropped.
@@ -81,6 +91,16 @@ impl Seat {
             let listeners = watchers.lock().clone();
             listeners.iter().for_each(|listener| listener.report(*progress));
         })
+    }
+}
+
+impl Refusal {
+    fn of(error: &Error) -> Self {
+        Self { kind: error.kind(), code: error.code(), context: error.context().to_owned() }
+    }
+
+    fn error(&self) -> Error {
+        Error::new(self.kind, self.context.clone()).with_code(self.code)
     }
 }
 

@@ -58,6 +58,27 @@ fn many_calls_at_once_fetch_nothing_twice_and_are_all_right() {
 }
 
 #[test]
+fn who_waits_for_a_repository_that_is_not_there_hears_so_with_the_others() {
+    let sandbox = sandbox();
+    let slow = Behaviour { delay: Duration::from_secs(1), ..Behaviour::default() };
+    let server = HttpServer::start_with(sandbox.repos(), slow);
+    run(async {
+        let client = connect(&sandbox, &[]).await;
+        let calls: Vec<_> = (0..8)
+            .map(|_| {
+                let peer = client.peer().clone();
+                let asked = request("git_ls", json!({"repo": server.url("none.git")}));
+                tokio::spawn(async move { peer.call_tool(asked).await })
+            })
+            .collect();
+        for call in calls {
+            assert_eq!(code(&call.await.unwrap().unwrap()), "no_repository");
+        }
+        assert_eq!(server.requests().len(), 1);
+    });
+}
+
+#[test]
 fn ten_searches_and_five_reads_cost_one_fetch() {
     let sandbox = sandbox();
     let server = HttpServer::start(sandbox.repos());
