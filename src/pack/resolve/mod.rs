@@ -79,13 +79,6 @@ struct Done {
     deltas: u64,
 }
 
-impl Done {
-    fn add(&mut self, other: Self) {
-        self.inflated_bytes += other.inflated_bytes;
-        self.deltas += other.deltas;
-    }
-}
-
 /// How the workers are run: on one thread, or on several.
 pub(super) enum Crew<'a> {
     /// On the caller's thread.

@@ -127,6 +127,13 @@ impl Thread<'_> {
     }
 }
 
+impl Done {
+    fn add(&mut self, other: Self) {
+        self.inflated_bytes += other.inflated_bytes;
+        self.deltas += other.deltas;
+    }
+}
+
 impl Queue for Thread<'_> {
     fn push(&mut self, task: Task) -> Result<(), PackError> {
         self.shared.tally.add_one();

@@ -83,9 +83,9 @@ impl<'a, 'p, S: EntryStore> Worker<'a, 'p, S> {
         self.done
     }
 
-    /// Gives back what is kept for the next task.
-    pub(super) fn rest(&mut self) {
-        self.pool.clear();
+    /// Gives back what is kept for the next task; whether there was anything.
+    pub(super) fn rest(&mut self) -> bool {
+        self.pool.clear()
     }
 
     /// Begins below `place`: the task that goes on from there.
@@ -261,7 +261,7 @@ impl<'a, 'p, S: EntryStore> Worker<'a, 'p, S> {
     /// Memory was refused: gives up what is kept, or waits for others; whether either may
     /// have helped.
     fn can_make_do(&mut self, refused: LimitExceeded, queue: &mut impl Queue) -> bool {
-        refused.which == Which::Memory && (self.pool.clear() || queue.wait_for_memory())
+        refused.which == Which::Memory && (self.rest() || queue.wait_for_memory())
     }
 
     fn recycle(&mut self, bytes: BaseBytes) {
