@@ -204,11 +204,12 @@ impl<S: Source> Asking<S> {
             let snapshot = stop.guard(repo.snapshot(at)).await?.stopped_by(stop);
             return Ok(Self { snapshot, question, ref_name: None, found: 0, at: None, before });
         };
-        let Cursor { commit, ref_name, found, at, .. } = Cursor::decode(text, question)?;
+        let Cursor { commit, ref_name, found, at: place, .. } = Cursor::decode(text, question)?;
         // Only refs have no commit, and theirs is another question.
         let commit = commit.ok_or_else(bad_place)?;
-        let snapshot = repo.snapshot(commit.to_string()).await?.stopped_by(stop);
-        Ok(Self { snapshot, question, ref_name, found, at: Some(at), before })
+        // What is said of it is what the first page said.
+        let snapshot = repo.snapshot(commit.to_string()).await?.called(at).stopped_by(stop);
+        Ok(Self { snapshot, question, ref_name, found, at: Some(place), before })
     }
 
     /// Where a walk begins.

@@ -103,6 +103,11 @@ impl<S: Source> Snapshot<S> {
         Self { stop: stop.clone(), ..self.clone() }
     }
 
+    /// The same snapshot, which messages call `name`.
+    pub(super) fn called(self, name: &str) -> Self {
+        Self { asked_for: Arc::new(name.into()), ..self }
+    }
+
     /// The repository it was taken of.
     pub fn repo(&self) -> &Repo<S> {
         &self.repo

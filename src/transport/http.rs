@@ -363,8 +363,8 @@ fn version_name(version: reqwest::Version) -> Option<&'static str> {
     .find_map(|(known, name)| (known == version).then_some(name))
 }
 
-/// The caller's headers, and the wish for a plain body, as packs are compressed already,
-/// unless the caller has another.
+/// The caller's headers, and the wish for a plain body, as packs are compressed already.
+/// A caller may wish for gzip instead; no other coding is undone here.
 fn header_map(headers: &[(Cow<'static, str>, String)]) -> Result<HeaderMap, Error> {
     let mut map = HeaderMap::with_capacity(headers.len() + 1);
     for (name, value) in headers {
@@ -379,7 +379,9 @@ fn header_map(headers: &[(Cow<'static, str>, String)]) -> Result<HeaderMap, Erro
         value.set_sensitive(!OPEN_HEADERS.contains(&header.as_str()));
         map.append(header, value);
     }
-    map.entry(ACCEPT_ENCODING).or_insert(HeaderValue::from_static("identity"));
+    if map.get(ACCEPT_ENCODING).is_none_or(|wish| wish != "gzip") {
+        map.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    }
     Ok(map)
 }
 
