@@ -163,9 +163,7 @@ fn resolve(
 ) -> Result<Resolved<MappedEntries>, PackError> {
     let store = MappedEntries::of(data.clone(), options.format);
     let mut ingest = Ingest::new(options.format, &options.limits, &options.budget, store);
-    for chunk in data.chunks(CHUNK_BYTES) {
-        ingest.push(chunk, interrupt)?;
-    }
+    ingest.push_whole(data, &options.workers, interrupt)?;
     ingest.finish_on(&options.workers, interrupt)
 }
 

@@ -17,6 +17,10 @@ impl Namer {
         Self { format }
     }
 
+    pub(super) fn format(&self) -> ObjectFormat {
+        self.format
+    }
+
     /// The ids of `objects`, in their order.
     pub(super) fn name<const N: usize>(
         &self,

@@ -6,6 +6,8 @@
 //! Nothing here decides what becomes visible: a store commits when `finish` gives it
 //! back, and is dropped when there was an error.
 
+use std::sync::{Mutex, OnceLock, PoisonError};
+
 use bytes::Bytes;
 
 use super::PackError;
@@ -19,7 +21,7 @@ use super::stream::{Event, PackParser};
 use super::tree::{Base, DeltaTree};
 use crate::limits::{Budget, Interrupt, Interrupted, LimitExceeded, Limits, Workers};
 use crate::object::Kind;
-use crate::oid::{ObjectFormat, ObjectId};
+use crate::oid::{Hasher, ObjectFormat, ObjectId};
 
 /// What a delta was made against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,6 +210,50 @@ impl<S: EntryStore> Ingest<S> {
         let result = self.take(chunk, interrupt);
         self.failed = result.err();
         result
+    }
+
+    /// Takes a pack that is all there, as the first and only call: its checksum is
+    /// computed beside it where `workers` has a second thread.
+    pub fn push_whole(
+        &mut self,
+        pack: &[u8],
+        workers: &dyn Workers,
+        interrupt: &(dyn Interrupt + Sync),
+    ) -> Result<(), PackError> {
+        let body = pack.len().checked_sub(self.namer.format().raw_len());
+        let Some(body) = body.and_then(|len| pack.get(..len)) else {
+            return self.push(pack, interrupt);
+        };
+        if workers.threads() <= 1 {
+            return self.push(pack, interrupt);
+        }
+        let format = self.namer.format();
+        self.parser.leave_checksum();
+        let (ingest, checksum) = (Mutex::new((&mut *self, Ok(()))), OnceLock::new());
+        workers.run(2, &|part| match part {
+            0 => {
+                let mut ingest = ingest.lock().unwrap_or_else(PoisonError::into_inner);
+                ingest.1 = ingest.0.push(pack, interrupt);
+            }
+            _ => {
+                let mut hasher = Hasher::new(format);
+                hasher.update(body);
+                let _ = checksum.set(hasher.finish());
+            }
+        });
+        let (_, pushed) = ingest.into_inner().unwrap_or_else(PoisonError::into_inner);
+        pushed?;
+        let checked = match (self.parser.finish(), checksum.into_inner()) {
+            // It is cut off, as `finish` will say.
+            (Err(_), _) | (_, None) => Ok(()),
+            (Ok(expected), Some(Ok(actual))) if expected == actual => Ok(()),
+            (Ok(expected), Some(Ok(actual))) => Err(PackError::Trailer { expected, actual }),
+            (Ok(_), Some(Err(collision))) => {
+                Err(PackError::Collision { offset: body.len() as u64, collision })
+            }
+        };
+        self.failed = checked.err();
+        checked
     }
 
     /// The store, as far as it is filled.

@@ -266,7 +266,7 @@ pub fn ingest_on(
     budget: &Budget,
 ) -> Result<Resolved<TestStore>, PackError> {
     let mut ingest = Ingest::new(format, limits, budget, store);
-    ingest.push(pack, &NeverInterrupt)?;
+    ingest.push_whole(pack, &Threads(threads), &NeverInterrupt)?;
     ingest.finish_on(&Threads(threads), &NeverInterrupt)
 }
 
