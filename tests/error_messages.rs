@@ -516,3 +516,17 @@ fn a_limit_says_how_much_was_seen_how_much_is_allowed_and_what_to_raise() {
         assert!(error.limit().is_some(), "{error}");
     }
 }
+
+#[test]
+fn a_host_that_falls_silent_is_waited_for_as_long_as_is_said() {
+    let sandbox = sandbox();
+    let silent = Behaviour { silent: true, ..host() };
+    let server = HttpServer::start_with(sandbox.repos(), silent);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gitsip"));
+    isolate(&mut command, sandbox.path());
+    command.args(["cat", &server.url("r.git"), "README", "--stall-timeout", "200ms"]);
+    let output = command.current_dir(sandbox.path()).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(output.status.code(), Some(5));
+    let parts = ["has not answered for 200 ms", "for that pass --stall-timeout TIME"];
+    assert_says(&String::from_utf8(output.stderr).unwrap(), "silent", &parts);
+}

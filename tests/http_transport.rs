@@ -241,6 +241,19 @@ fn a_certificate_that_was_given_is_trusted_beside_the_systems() {
     }
 }
 
+#[test]
+fn the_certificate_of_an_authority_is_not_taken_for_a_hosts_and_nobody_is_told_to_trust_it() {
+    let mut parameters = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
+    parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let (address, pem) = tls_server_with(parameters);
+    let trusting = HttpOptions { trusted_pem: pem.into(), ..HttpOptions::default() };
+    for transport in [transport(), HttpTransport::new(trusting).unwrap()] {
+        let error = failure(transport, tls(address));
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Transport, "tls"));
+        assert!(error.context().contains("is one to issue others with"), "{error}");
+    }
+}
+
 /// Not a test of its own: what the tests below run in a process with another
 /// environment.
 #[test]
@@ -464,6 +477,10 @@ fn failure(transport: HttpTransport, request: Request) -> gitsip::Error {
 fn tls_server(name: &str, last_year: i32) -> (SocketAddr, String) {
     let mut parameters = rcgen::CertificateParams::new([name.to_owned()]).unwrap();
     parameters.not_after = rcgen::date_time_ymd(last_year, 1, 1);
+    tls_server_with(parameters)
+}
+
+fn tls_server_with(parameters: rcgen::CertificateParams) -> (SocketAddr, String) {
     let key = rcgen::KeyPair::generate().unwrap();
     let certificate = parameters.self_signed(&key).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());

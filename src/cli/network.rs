@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::args::parse_time;
 use crate::client::policy::AddressPolicy;
 use crate::client::retry::RetryOptions;
 use crate::client::transport::Transport as _;
@@ -22,6 +23,9 @@ pub(super) struct Network {
     /// Host in a private network that redirects may lead to
     #[arg(long = "allow-host", value_name = "HOST")]
     allow_hosts: Vec<String>,
+    /// Give up on a host that sends nothing for so long [30s]
+    #[arg(long, value_name = "T", value_parser = parse_time)]
+    stall_timeout: Option<Duration>,
 }
 
 impl Network {
@@ -45,11 +49,14 @@ impl Network {
             })?,
         };
         let allowed_hosts = self.allow_hosts.clone();
+        let defaults = HttpOptions::default();
+        let stall_timeout = self.stall_timeout.unwrap_or(defaults.stall_timeout);
         HttpTransport::new(HttpOptions {
             address_policy,
             trusted_pem,
             allowed_hosts,
-            ..HttpOptions::default()
+            stall_timeout,
+            ..defaults
         })
     }
 }
@@ -60,12 +67,14 @@ pub(super) fn patience(transport: &HttpTransport, timeout: Option<Duration>) -> 
     RetryOptions { deadline, ..RetryOptions::default() }
 }
 
-/// Says with which words of this command a redirect is followed, or a certificate trusted,
-/// all the same.
+/// Says with which words of this command a redirect is followed, a certificate trusted, or
+/// a host waited for, all the same.
 pub(super) fn with_advice(error: Error) -> Error {
     let advice = match error.code() {
         "forbidden_address" => "to allow it pass --allow-host HOST",
+        "stalled" => "for that pass --stall-timeout TIME",
         "tls_untrusted" => "to trust it pass --cacert FILE",
+        "too_slow" => "for that pass --timeout TIME",
         _ => return error,
     };
     let context = format!("{}; {advice}", error.context());

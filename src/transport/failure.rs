@@ -161,6 +161,10 @@ fn tls_text(error: &rustls::Error, host: &str) -> String {
                 "the certificate of '{host}' is not trusted: add its issuer to the system's \
                  trust store, or name a file with it in SSL_CERT_FILE"
             ),
+            other if is_of_an_issuer(other) => format!(
+                "the certificate of '{host}' is one to issue others with, and no trust makes it \
+                 one of a host: tell whoever runs the host to issue one with it"
+            ),
             other => format!(
                 "the certificate of '{host}' is not accepted ({other}): tell whoever runs the host"
             ),
@@ -173,6 +177,12 @@ fn tls_text(error: &rustls::Error, host: &str) -> String {
              stands in between"
         ),
     }
+}
+
+/// Whether a host shows the certificate of an authority as its own. The verifier's own type
+/// for this is hidden in what `other` wraps, under a name that it also prints.
+fn is_of_an_issuer(other: &CertificateError) -> bool {
+    matches!(other, CertificateError::Other(why) if why.to_string().contains("CaUsedAsEndEntity"))
 }
 
 /// Whether more trust would help.

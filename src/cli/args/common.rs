@@ -57,7 +57,8 @@ pub(in crate::cli) struct AtRef {
     pub(in crate::cli) name: Option<String>,
 }
 
-pub(super) fn parse_time(text: &str) -> Result<Duration, String> {
+/// Seconds, or a number with ms, s, m or h.
+pub(in crate::cli) fn parse_time(text: &str) -> Result<Duration, String> {
     let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(unit_at);
     let seconds_per_unit = match unit {

@@ -74,7 +74,6 @@ address, ~/.netrc; and git's credential helpers after the host has refused.
 Examples:
   gitsip grep https://github.com/git/git 'TODO|FIXME' builtin
   gitsip cat https://github.com/git/git README.md --lines 1:20
-  gitsip ls . src
 
 Exit: 0 found, 1 nothing found, 2 usage, 3 not found, 4 auth, 5 transport,
 6 limit, 7 corrupt, 8 rate limited, 9 unsupported, 10 deadline, 11 conflict,

@@ -24,7 +24,7 @@ use std::ffi::OsStr;
 use clap::{Parser, Subcommand};
 
 pub(super) use cat::Cat;
-pub(super) use common::{AtRef, Common};
+pub(super) use common::{AtRef, Common, parse_time};
 pub(super) use doctor::Doctor;
 pub(super) use form::Form;
 pub(super) use glob::Glob;
