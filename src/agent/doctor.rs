@@ -181,7 +181,7 @@ fn first_look<B>(
 
 fn too_slow(repo: &RepoUrl) -> Error {
     let why = format!("{repo} did not answer in time: try again, or allow more");
-    Error::new(ErrorKind::Transport, why).with_code("stalled")
+    Error::new(ErrorKind::Transport, why).with_code("too_slow")
 }
 
 fn offer(advertised: &Advertised) -> Offer {

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 
 use super::query::Query;
 use super::results::{
-    Answer, Entry, Envelope, Failure, GrepItem, Prefetched, ReadItem, RefItem, RepoInfo, StatItem,
-    TreeNode,
+    Answer, Diagnosis, Entry, Envelope, Failure, GrepItem, Prefetched, ReadItem, RefItem, RepoInfo,
+    StatItem, TreeNode,
 };
 
 /// The format of gitsip: a question, the answer of each method, and errors.
@@ -22,6 +22,8 @@ struct Format {
     envelope: Envelope,
     /// Why there is no answer.
     failure: Failure,
+    /// What `doctor` found out about a host.
+    diagnosis: Diagnosis,
     /// A repository that is held.
     repo: RepoInfo,
 }

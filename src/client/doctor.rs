@@ -291,12 +291,15 @@ impl Examination {
         item.peeled.or(item.target)
     }
 
-    /// The last tag that is not where the tip is.
+    /// The tag that history is cut at: one where the tip's parent is, which surely lies behind
+    /// it, else the last one that is not where the tip is.
     fn other_tag(&self) -> Option<&Ref> {
-        let tip = self.tip();
-        self.refs.iter().rev().find(|item| {
-            let commit = item.peeled.or(item.target);
-            item.name.starts_with(b"refs/tags/") && commit.is_some() && commit != tip
+        let commit_of = |item: &Ref| item.peeled.or(item.target);
+        let tags = || self.refs.iter().rev().filter(|item| item.name.starts_with(b"refs/tags/"));
+        let (tip, parent) = (self.tip(), self.commit.as_ref().and_then(|commit| commit.parent));
+        let behind = tags().find(|item| parent.is_some() && commit_of(item) == parent);
+        behind.or_else(|| {
+            tags().find(|item| commit_of(item).is_some_and(|commit| Some(commit) != tip))
         })
     }
 

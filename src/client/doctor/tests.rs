@@ -127,6 +127,37 @@ fn nothing_is_asked_twice_or_without_need() {
 }
 
 #[test]
+fn history_is_cut_at_a_tag_that_lies_behind_the_tip_if_one_is_known_to() {
+    let mut examination = examination();
+    let tags = vec![
+        item("HEAD", 'c', None),
+        item("refs/tags/1.0", 'b', None),
+        item("refs/tags/elsewhere", 'a', None),
+        item("refs/tags/tip", 'c', None),
+    ];
+    examination.take_refs(Some(tags), &End::Whole);
+    let not = |name: &str| Deepen::Bounded { since: None, not: vec![name.into()] };
+    assert_eq!(ask(&examination, Probe::DeepenNot).deepen, not("refs/tags/elsewhere"));
+    answer(&mut examination, Probe::TreeDepth, &sampled(&[commit()], 1), &End::Whole);
+    assert_eq!(ask(&examination, Probe::DeepenNot).deepen, not("refs/tags/1.0"));
+}
+
+#[test]
+fn a_tag_that_shows_nothing_is_named_and_an_answer_that_was_cut_is_called_so() {
+    for (end, note) in [
+        (End::Whole, "'refs/tags/t' shares no history with the tip"),
+        (End::Cut, "its answer was cut too early to tell"),
+    ] {
+        let mut examination = examination();
+        let sampled = Sampled { shallow: Vec::new(), ..sampled(&[commit()], 1) };
+        answer(&mut examination, Probe::DeepenNot, &sampled, &end);
+        let findings = examination.findings();
+        let found = findings.iter().find(|finding| finding.name == "deepen-not").unwrap();
+        assert_eq!((found.verdict, found.note.as_str()), (Verdict::Unknown, note));
+    }
+}
+
+#[test]
 fn refs_that_were_not_asked_for_show_that_prefixes_are_ignored() {
     let head = || item("HEAD", 'c', Some("refs/heads/main"));
     for (refs, expected) in [

@@ -247,7 +247,7 @@ impl Examination {
                 let wanted = request.wants.first()?;
                 Some(judge_id(wanted, sampled, end))
             }
-            Probe::DeepenNot => Some(self.judge_not(sampled)),
+            Probe::DeepenNot => Some(self.judge_not(request, sampled, end)),
             Probe::DeepenSince => Some(self.judge_since(sampled, end)),
             _ => self.judge_filter(probe, sampled, end),
         }
@@ -345,12 +345,23 @@ impl Examination {
         }
     }
 
-    fn judge_not(&self, sampled: &Sampled) -> (Verdict, String) {
-        let excluded = self.other_tag().and_then(|tag| tag.peeled.or(tag.target));
+    fn judge_not(&self, request: &FetchRequest, sampled: &Sampled, end: &End) -> (Verdict, String) {
+        let Deepen::Bounded { not, .. } = &request.deepen else {
+            return (Verdict::Unknown, String::new());
+        };
+        let tag = self.refs.iter().find(|item| not.contains(&item.name));
+        let excluded = tag.and_then(|tag| tag.peeled.or(tag.target));
         match excluded.and_then(|id| sampled.find(&id)) {
             Some(_) => (Verdict::Ignored, "the commit of the tag came".into()),
             None if !sampled.shallow.is_empty() => (Verdict::Honoured, String::new()),
-            None => (Verdict::Unknown, "the tag may be on another line of history".into()),
+            None if *end == End::Cut => {
+                (Verdict::Unknown, "its answer was cut too early to tell".into())
+            }
+            None => {
+                let name = tag.map_or(b"".as_slice(), |tag| tag.name.as_slice());
+                let name = escape_for_people(name.get(..MAX_WORDS_BYTES).unwrap_or(name));
+                (Verdict::Unknown, format!("'{name}' shares no history with the tip"))
+            }
         }
     }
 
