@@ -16,12 +16,17 @@ pub use error::{PktError, is_filter_refusal};
 pub const MAX_PACKET_BYTES: usize = 65_520;
 /// Bytes of payload in the longest packet.
 pub const MAX_DATA_BYTES: usize = MAX_PACKET_BYTES - HEAD_BYTES;
+/// Bytes of the longest packet of the first sideband (`side-band` without `64k`), length
+/// digits included.
+pub const MAX_SMALL_PACKET_BYTES: usize = 1_000;
 /// Ends a message.
 pub const FLUSH: &[u8; 4] = b"0000";
 /// Divides the sections of a message (version 2).
 pub const DELIMITER: &[u8; 4] = b"0001";
 /// Ends a response on a connection without state (version 2).
 pub const RESPONSE_END: &[u8; 4] = b"0002";
+/// Says on the sideband that this side is still there: a packet of band 1 without data.
+pub const KEEPALIVE: &[u8; 5] = b"0005\x01";
 
 const HEAD_BYTES: usize = 4;
 
@@ -58,11 +63,30 @@ pub fn encode_parts(out: &mut Vec<u8>, parts: &[&[u8]]) -> Result<(), PktError> 
 
 /// Appends `data` on `band`, in as many packets as it takes; none when it is empty.
 pub fn encode_band(out: &mut Vec<u8>, band: Band, data: &[u8]) {
-    for piece in data.chunks(MAX_DATA_BYTES - 1) {
+    encode_band_within(out, MAX_PACKET_BYTES, band, data);
+}
+
+/// The same in packets of at most `max_packet_bytes`, length digits and band included;
+/// what is too small for a byte of data, or over [`MAX_PACKET_BYTES`], is taken for the
+/// nearest that is not.
+pub fn encode_band_within(out: &mut Vec<u8>, max_packet_bytes: usize, band: Band, data: &[u8]) {
+    let beside = HEAD_BYTES + 1;
+    let max_packet_bytes = max_packet_bytes.clamp(beside + 1, MAX_PACKET_BYTES);
+    for piece in data.chunks(max_packet_bytes - beside) {
         out.extend_from_slice(format!("{:04x}", piece.len() + 1 + HEAD_BYTES).as_bytes());
         out.push(band as u8);
         out.extend_from_slice(piece);
     }
+}
+
+/// Appends the packet in which one side tells the other, instead of a line, that it gives
+/// up and why. Of `text` goes what a packet holds.
+pub fn encode_error(out: &mut Vec<u8>, text: &[u8]) {
+    let mark = b"ERR ";
+    let text = text.get(..MAX_DATA_BYTES - mark.len()).unwrap_or(text);
+    out.extend_from_slice(format!("{:04x}", HEAD_BYTES + mark.len() + text.len()).as_bytes());
+    out.extend_from_slice(mark);
+    out.extend_from_slice(text);
 }
 
 /// The channels of the sideband.

@@ -96,11 +96,11 @@ impl Capabilities {
             encode_short(out, "server-option");
         }
         encode_short(out, &format!("object-format={}", self.object_format));
-        if self.object_info {
-            encode_short(out, "object-info");
-        }
         if let Some(session) = &self.session_id {
             encode_line(out, &[b"session-id=", session])?;
+        }
+        if self.object_info {
+            encode_short(out, "object-info");
         }
         for line in &self.unknown {
             encode_line(out, &[line])?;

@@ -9,11 +9,11 @@
 
 use bstr::BString;
 
-use super::sections::{Grammar, PLACE, Sections};
-use super::{ProtocolError, encode_line, encode_short, parse_id, unexpected};
+use super::sections::{End, Grammar, PLACE, Sections};
+use super::{ProtocolError, parse_id, unexpected};
 use crate::limits::Limits;
 use crate::oid::{ObjectFormat, ObjectId};
-use crate::pktline::{self, Band, Carriage, Token};
+use crate::pktline::{Carriage, Token};
 
 /// What a part of the answer says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,8 +146,11 @@ impl Grammar for Answer {
         })
     }
 
-    fn is_ended(section: Section) -> bool {
-        section == Section::Ended
+    fn end(section: Section) -> End {
+        match section {
+            Section::Ended => End::Came,
+            _ => End::Owed,
+        }
     }
 
     fn take<'a>(
@@ -228,92 +231,6 @@ impl Section {
             b"wanted-refs" => Self::WantedRefs,
             _ => Self::Skipped,
         }
-    }
-}
-
-/// Writes an answer, section by section, into a buffer that the caller sends whenever
-/// it likes.
-///
-/// git expects the sections in the order of the methods here. Nothing is written on the
-/// sideband but the pack.
-#[derive(Debug, Default)]
-pub struct FetchResponseWriter {
-    has_section: bool,
-}
-
-impl FetchResponseWriter {
-    /// An answer without a section so far.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Appends what the server has of what the client has; no id at all is a NAK.
-    /// Unless `is_ready`, the answer [ends](Self::end) here.
-    pub fn acknowledgments(&mut self, out: &mut Vec<u8>, common: &[ObjectId], is_ready: bool) {
-        self.begin(out, "acknowledgments");
-        if common.is_empty() {
-            encode_short(out, "NAK");
-        }
-        for id in common {
-            encode_short(out, &format!("ACK {id}"));
-        }
-        if is_ready {
-            encode_short(out, "ready");
-        }
-    }
-
-    /// Appends where history is cut, and where no longer.
-    pub fn shallow_info(
-        &mut self,
-        out: &mut Vec<u8>,
-        shallow: &[ObjectId],
-        unshallow: &[ObjectId],
-    ) {
-        self.begin(out, "shallow-info");
-        for id in shallow {
-            encode_short(out, &format!("shallow {id}"));
-        }
-        for id in unshallow {
-            encode_short(out, &format!("unshallow {id}"));
-        }
-    }
-
-    /// Appends what the refs wanted by name point to.
-    ///
-    /// # Errors
-    /// When a name is too long for a packet.
-    pub fn wanted_refs<'n>(
-        &mut self,
-        out: &mut Vec<u8>,
-        refs: impl IntoIterator<Item = (ObjectId, &'n [u8])>,
-    ) -> Result<(), ProtocolError> {
-        self.begin(out, "wanted-refs");
-        for (id, name) in refs {
-            encode_line(out, &[id.to_string().as_bytes(), b" ", name])?;
-        }
-        Ok(())
-    }
-
-    /// Begins the pack.
-    pub fn packfile(&mut self, out: &mut Vec<u8>) {
-        self.begin(out, "packfile");
-    }
-
-    /// Appends more of the pack.
-    pub fn pack_data(&self, out: &mut Vec<u8>, bytes: &[u8]) {
-        pktline::encode_band(out, Band::Data, bytes);
-    }
-
-    /// Appends the end of the answer.
-    pub fn end(self, out: &mut Vec<u8>) {
-        out.extend_from_slice(pktline::FLUSH);
-    }
-
-    fn begin(&mut self, out: &mut Vec<u8>, name: &str) {
-        if std::mem::replace(&mut self.has_section, true) {
-            out.extend_from_slice(pktline::DELIMITER);
-        }
-        encode_short(out, name);
     }
 }
 

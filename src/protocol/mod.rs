@@ -10,11 +10,13 @@ mod advertisement;
 mod capabilities;
 mod fetch;
 mod fetch_response;
+mod fetch_writer;
 mod filter;
 #[cfg(test)]
 mod fixture;
 mod ls_refs;
 mod object_info;
+mod pack_carrier;
 mod request;
 mod sections;
 pub mod v0;
@@ -30,10 +32,12 @@ use crate::text::escape_for_people;
 pub use advertisement::{Advertised, Advertisement};
 pub use capabilities::{Capabilities, FetchCapability, LsRefsCapability, SERVICE_HEADER};
 pub use fetch::{Deepen, FetchRequest};
-pub use fetch_response::{FetchEvent, FetchResponse, FetchResponseWriter};
+pub use fetch_response::{FetchEvent, FetchResponse};
+pub use fetch_writer::FetchResponseWriter;
 pub use filter::Filter;
 pub use ls_refs::{LsRefsRequest, LsRefsResponse, encode_ls_refs};
 pub use object_info::{decode_object_info, encode_object_info};
+pub use pack_carrier::PackCarrier;
 pub use request::{Request, RequestDecoder};
 
 /// Why a message could not be read or written.
@@ -221,6 +225,17 @@ fn encode_line(out: &mut Vec<u8>, parts: &[&[u8]]) -> Result<(), PktError> {
 fn encode_short(out: &mut Vec<u8>, line: &str) {
     let packet_bytes = 4 + line.len() + 1;
     out.extend_from_slice(format!("{packet_bytes:04x}{line}\n").as_bytes());
+}
+
+/// Appends where history is cut, each packet beginning with `band`. git ends these lines, of
+/// all, with nothing.
+fn encode_boundary(out: &mut Vec<u8>, band: &str, shallow: &[ObjectId], unshallow: &[ObjectId]) {
+    for (word, ids) in [("shallow", shallow), ("unshallow", unshallow)] {
+        for id in ids {
+            let line = format!("{band}{word} {id}");
+            out.extend_from_slice(format!("{:04x}{line}", 4 + line.len()).as_bytes());
+        }
+    }
 }
 
 /// Appends what every request begins with.

@@ -19,8 +19,8 @@ pub(super) trait Grammar {
     /// the end of the input.
     fn carriage(&self, section: Self::Section) -> Option<Carriage>;
 
-    /// Whether nothing may follow.
-    fn is_ended(section: Self::Section) -> bool;
+    /// What it means when the input ends there.
+    fn end(section: Self::Section) -> End;
 
     /// What `token` says, `line` being the text of a [`Token::Line`], and where the next
     /// one stands.
@@ -30,6 +30,17 @@ pub(super) trait Grammar {
         token: Token<'a>,
         line: &[u8],
     ) -> Result<(Option<FetchEvent<'a>>, Self::Section), ProtocolError>;
+}
+
+/// Whether an answer may end at a section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// It is whole, and nothing may follow.
+    Came,
+    /// It may end, and it may go on.
+    MayCome,
+    /// Something is still owed.
+    Owed,
 }
 
 /// Reads an answer as it arrives and keeps nothing of it.
@@ -89,12 +100,12 @@ impl<G: Grammar> Sections<G> {
             Ok(section) => *section,
             Err(error) => return Err(error.clone()),
         };
-        match G::is_ended(section) {
-            true if self.reader.is_between_packets() => Ok(()),
-            true => Err(ProtocolError::TrailingBytes { place: PLACE }),
+        match G::end(section) {
+            End::Came | End::MayCome if self.reader.is_between_packets() => Ok(()),
+            End::Came => Err(ProtocolError::TrailingBytes { place: PLACE }),
             // Whether a pack that came without packets is whole, it alone tells.
-            false if self.grammar.carriage(section).is_none() => Ok(()),
-            false => match self.reader.finish() {
+            End::MayCome | End::Owed if self.grammar.carriage(section).is_none() => Ok(()),
+            End::MayCome | End::Owed => match self.reader.finish() {
                 Err(error @ PktError::Remote { .. }) => Err(error.into()),
                 _ => Err(ProtocolError::Truncated { place: PLACE }),
             },

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::limits::Which;
-use crate::pktline::PktError;
+use crate::pktline::{self, Band, PktError};
+use crate::protocol::FetchResponseWriter;
 use crate::protocol::fixture::packets;
 
 const A: &str = "1111111111111111111111111111111111111111";
@@ -59,17 +60,20 @@ fn id(hex: &str) -> ObjectId {
 
 /// Every section a server writes.
 fn full() -> (Vec<u8>, Seen) {
+    written(FetchResponseWriter::new())
+}
+
+fn written(mut writer: FetchResponseWriter) -> (Vec<u8>, Seen) {
     let mut out = Vec::new();
-    let mut writer = FetchResponseWriter::new();
     writer.acknowledgments(&mut out, &[id(A)], true);
     writer.shallow_info(&mut out, &[id(A)], &[id(B)]);
     writer.wanted_refs(&mut out, [(id(B), &b"refs/heads/x"[..])]).unwrap();
-    writer.packfile(&mut out);
-    writer.pack_data(&mut out, b"PACK");
-    pktline::encode_band(&mut out, Band::Progress, b"50%\r");
-    out.extend_from_slice(b"0005\x01");
-    writer.pack_data(&mut out, b"rest");
-    writer.end(&mut out);
+    let pack = writer.packfile(&mut out);
+    pack.pack_data(&mut out, b"PACK");
+    pack.progress(&mut out, b"50%\r");
+    pack.keepalive(&mut out);
+    pack.pack_data(&mut out, b"rest");
+    pack.end(&mut out);
     let said = [
         FetchEvent::Acknowledged(id(A)),
         FetchEvent::Ready,
@@ -87,6 +91,33 @@ fn what_a_server_writes_is_read_back() {
     let (bytes, want) = full();
     assert_eq!(read_split(&bytes, false), want);
     assert_eq!(read_split(&[&bytes[..], b"0002"].concat(), false), want);
+    let (bytes, want) = written(FetchResponseWriter::new().with_sideband_all());
+    assert!(bytes.starts_with(b"0015\x01acknowledgments\n"), "{}", bytes.escape_ascii());
+    assert_eq!(read_split(&bytes, true), want);
+}
+
+#[test]
+fn a_server_says_that_it_gives_up_before_the_pack_and_in_it() {
+    let text = "not our ref".to_owned();
+    let remote = Some(ProtocolError::from(PktError::Remote { text: text.as_str().into() }));
+    for sideband_all in [false, true] {
+        let writer = || match sideband_all {
+            true => FetchResponseWriter::new().with_sideband_all(),
+            false => FetchResponseWriter::new(),
+        };
+        let (mut early, mut late) = (Vec::new(), Vec::new());
+        let begun = writer();
+        begun.keepalive(&mut early);
+        begun.progress(&mut early, b"looking");
+        begun.error(&mut early, text.as_bytes());
+        let seen = read_split(&early, sideband_all);
+        assert_eq!((&seen.error, seen.progress.is_empty()), (&remote, !sideband_all));
+        let pack = writer().packfile(&mut late);
+        pack.pack_data(&mut late, b"PACK");
+        pack.error(&mut late, text.as_bytes());
+        let seen = read_split(&late, sideband_all);
+        assert_eq!((seen.error, seen.pack), (remote.clone(), b"PACK".to_vec()));
+    }
 }
 
 #[test]

@@ -69,28 +69,38 @@ impl Listing {
         Ok(())
     }
 
+    /// The capabilities in git's order, after the zero byte that divides them from a ref.
     fn encode_capabilities(&self) -> Vec<u8> {
-        let mut words = vec![0];
-        self.features.encode(&mut words);
+        let mut words = Vec::new();
+        Features { filter: false, ..self.features }.encode(&mut words);
+        let mut add = |name: &str, value: &[u8]| {
+            words.push(b' ');
+            words.extend_from_slice(name.as_bytes());
+            words.extend_from_slice(value);
+        };
         for item in &self.refs {
             if let Some(target) = &item.symref_target {
-                words.extend_from_slice(
-                    &[b" symref=", item.name.as_slice(), b":", target.as_slice()].concat(),
-                );
+                add("symref=", &[item.name.as_slice(), b":", target].concat());
             }
         }
-        if self.features.object_format {
-            let name = self.capabilities.object_format.name();
-            words.extend_from_slice(&[b" object-format=", name.as_bytes()].concat());
-        }
-        if let Some(agent) = &self.capabilities.agent {
-            words.extend_from_slice(&[b" agent=", agent.as_slice()].concat());
+        if self.features.filter {
+            add("filter", b"");
         }
         if let Some(session) = &self.capabilities.session_id {
-            words.extend_from_slice(&[b" session-id=", session.as_slice()].concat());
+            add("session-id=", session);
+        }
+        if self.features.object_format {
+            add("object-format=", self.capabilities.object_format.name().as_bytes());
+        }
+        if let Some(agent) = &self.capabilities.agent {
+            add("agent=", agent);
         }
         for word in &self.capabilities.unknown {
-            words.extend_from_slice(&[b" ", word.as_slice()].concat());
+            add("", word);
+        }
+        match words.first_mut() {
+            Some(space) => *space = 0,
+            None => words.push(0),
         }
         words
     }

@@ -10,11 +10,21 @@
 mod listing;
 mod request;
 mod response;
+mod writer;
+
+use super::FetchRequest;
 
 pub use listing::Listing;
 pub(super) use listing::ListingReader;
 pub use request::{decode_fetch, encode_fetch};
 pub use response::FetchResponse;
+pub use writer::FetchResponseWriter;
+
+/// Whether `request` is one that git's client sends first over HTTP to learn where history
+/// will be cut. It has nothing to acknowledge, and so its answer says no more than that.
+fn asks_boundary_only(request: &FetchRequest) -> bool {
+    !request.done && request.haves.is_empty()
+}
 
 /// What one side says it can do or, in a request, which of it is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

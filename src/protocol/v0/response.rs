@@ -2,14 +2,15 @@
 //!
 //! Follows git's `protocol-pack` ("Packfile Negotiation", "Packfile Data"). Where history
 //! is cut is told first, and only when a depth was asked for; then come acknowledgments
-//! up to the last, then the pack, on the sideband or as it is. The decoder expects the
-//! answer to a request that ends with `done`, keeps nothing, and bounds what is no pack.
+//! up to the last, then the pack, on the sideband or as it is. After a request that does not
+//! say `done` the answer may end with the acknowledgments. The decoder keeps nothing, and
+//! bounds what is no pack.
 
 use super::Features;
 use crate::limits::Limits;
 use crate::oid::ObjectFormat;
 use crate::pktline::{Carriage, Token};
-use crate::protocol::sections::{Grammar, PLACE, Sections};
+use crate::protocol::sections::{End, Grammar, PLACE, Sections};
 use crate::protocol::{Deepen, FetchEvent, FetchRequest, ProtocolError, parse_id, unexpected};
 
 /// Reads the answer as it arrives.
@@ -19,8 +20,9 @@ use crate::protocol::{Deepen, FetchEvent, FetchRequest, ProtocolError, parse_id,
 /// use gitsip::protocol::v0::{Features, FetchResponse};
 /// use gitsip::protocol::{FetchEvent, FetchRequest};
 ///
+/// let request = FetchRequest { done: true, ..FetchRequest::default() };
 /// let features = Features { side_band_64k: true, ..Features::default() };
-/// let mut answer = FetchResponse::new(ObjectFormat::Sha1, &FetchRequest::default(), &features);
+/// let mut answer = FetchResponse::new(ObjectFormat::Sha1, &request, &features);
 /// let mut input = &b"0008NAK\n0009\x01PACK0000"[..];
 /// assert_eq!(answer.push(&mut input)?, Some(FetchEvent::Nak));
 /// assert_eq!(answer.push(&mut input)?, Some(FetchEvent::PackData(b"PACK")));
@@ -29,23 +31,34 @@ use crate::protocol::{Deepen, FetchEvent, FetchRequest, ProtocolError, parse_id,
 /// # Ok::<(), gitsip::protocol::ProtocolError>(())
 /// ```
 #[derive(Debug)]
-pub struct FetchResponse(Sections<Answer>);
+pub struct FetchResponse {
+    sections: Sections<Answer>,
+    has_packfile: bool,
+}
 
 /// What the sections of an answer depend on.
 #[derive(Debug)]
 struct Answer {
     format: ObjectFormat,
     is_banded: bool,
+    is_done: bool,
+    asks_boundary_only: bool,
+    /// Whether a bare `ACK` is the last of several.
+    is_multi_ack: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Section {
     Acknowledgments,
+    /// After the last acknowledgment, before any packet of the pack.
+    Due,
     /// After the last flush.
     Ended,
     Pack,
     /// The pack without packets, up to the end of the input.
     PlainPack,
+    /// After acknowledgments that a client may answer to, and a server may go on from.
+    Round,
     ShallowInfo,
 }
 
@@ -53,18 +66,25 @@ impl FetchResponse {
     /// Expects the answer to `request` from a server with `features` whose repository is
     /// of `format`, under the default limits.
     pub fn new(format: ObjectFormat, request: &FetchRequest, features: &Features) -> Self {
+        let answer = Answer {
+            format,
+            is_banded: features.is_banded(),
+            is_done: request.done,
+            asks_boundary_only: super::asks_boundary_only(request),
+            is_multi_ack: features.multi_ack || features.multi_ack_detailed,
+        };
         let first = match request.deepen {
-            Deepen::None => Section::Acknowledgments,
+            Deepen::None => answer.after_shallow_info(),
             Deepen::Depth(_) | Deepen::Bounded { .. } => Section::ShallowInfo,
         };
-        Self(Sections::new(Answer { format, is_banded: features.is_banded() }, first))
+        Self { sections: Sections::new(answer, first), has_packfile: false }
     }
 
     /// The same under other limits: [`max_refs`](Limits::max_refs) lines, and
     /// [`max_ref_bytes`](Limits::max_ref_bytes) of anything that is not pack.
     #[must_use]
     pub fn with_limits(self, limits: &Limits) -> Self {
-        Self(self.0.with_limits(limits))
+        Self { sections: self.sections.with_limits(limits), ..self }
     }
 
     /// The next event; `None` when all input was used. `input` is left at what follows
@@ -77,22 +97,25 @@ impl FetchResponse {
         &mut self,
         input: &mut &'a [u8],
     ) -> Result<Option<FetchEvent<'a>>, ProtocolError> {
-        self.0.push(input)
+        let event = self.sections.push(input)?;
+        self.has_packfile |= matches!(event, Some(FetchEvent::PackData(_)));
+        Ok(event)
     }
 
-    /// Whether the answer has come to its pack.
+    /// Whether the answer has a pack, so far.
     pub fn has_packfile(&self) -> bool {
-        matches!(self.0.section(), Some(Section::Ended | Section::Pack | Section::PlainPack))
+        self.has_packfile
     }
 
     /// Says that no input follows. Whether a pack that came without packets is whole, it
-    /// alone tells.
+    /// alone tells; and where none [came](Self::has_packfile) at all the server had its
+    /// reasons, which it does not tell.
     ///
     /// # Errors
     /// When the answer is not whole. If the server was just saying why it gives up, the
     /// error is what came of that.
     pub fn finish(&self) -> Result<(), ProtocolError> {
-        self.0.finish()
+        self.sections.finish()
     }
 }
 
@@ -101,14 +124,18 @@ impl Grammar for Answer {
 
     fn carriage(&self, section: Section) -> Option<Carriage> {
         match section {
-            Section::Pack => Some(Carriage::BandedStream),
+            Section::Due | Section::Pack => Some(Carriage::BandedStream),
             Section::PlainPack => None,
             _ => Some(Carriage::Lines),
         }
     }
 
-    fn is_ended(section: Section) -> bool {
-        section == Section::Ended
+    fn end(section: Section) -> End {
+        match section {
+            Section::Ended => End::Came,
+            Section::Due | Section::PlainPack | Section::Round => End::MayCome,
+            Section::Acknowledgments | Section::Pack | Section::ShallowInfo => End::Owed,
+        }
     }
 
     fn take<'a>(
@@ -117,6 +144,7 @@ impl Grammar for Answer {
         token: Token<'a>,
         line: &[u8],
     ) -> Result<(Option<FetchEvent<'a>>, Section), ProtocolError> {
+        let section = if section == Section::Due { Section::Pack } else { section };
         match (section, token) {
             (Section::Ended, _) => Err(ProtocolError::TrailingBytes { place: PLACE }),
             (_, Token::Data(bytes)) => Ok((Some(FetchEvent::PackData(bytes)), section)),
@@ -125,7 +153,7 @@ impl Grammar for Answer {
                 let (event, next) = self.read_line(section, line)?;
                 Ok((Some(event), next))
             }
-            (Section::ShallowInfo, Token::Flush) => Ok((None, Section::Acknowledgments)),
+            (Section::ShallowInfo, Token::Flush) => Ok((None, self.after_shallow_info())),
             (Section::Pack, Token::Flush) => Ok((None, Section::Ended)),
             (_, token) => Err(unexpected(token, PLACE)),
         }
@@ -133,6 +161,13 @@ impl Grammar for Answer {
 }
 
 impl Answer {
+    fn after_shallow_info(&self) -> Section {
+        match self.asks_boundary_only {
+            true => Section::Round,
+            false => Section::Acknowledgments,
+        }
+    }
+
     /// What a line says, and where the next one stands.
     fn read_line(
         &self,
@@ -152,16 +187,18 @@ impl Answer {
             return Ok((event, section));
         }
         let place = "acknowledgments";
-        let pack = if self.is_banded { Section::Pack } else { Section::PlainPack };
+        let pack = if self.is_banded { Section::Due } else { Section::PlainPack };
         if line == b"NAK" {
-            return Ok((FetchEvent::Nak, pack));
+            let next = if self.is_done { pack } else { Section::Round };
+            return Ok((FetchEvent::Nak, next));
         }
         let bad = || ProtocolError::bad_line(place, line);
         let mut words = line.strip_prefix(b"ACK ").ok_or_else(bad)?.split(|&byte| byte == b' ');
         let id = parse_id(words.next().unwrap_or_default(), self.format, place, line)?;
         match words.next() {
-            // The last one says nothing more.
-            None => Ok((FetchEvent::Acknowledged(id), pack)),
+            // The last one says nothing more, and neither does an only one.
+            None if self.is_done || self.is_multi_ack => Ok((FetchEvent::Acknowledged(id), pack)),
+            None => Ok((FetchEvent::Acknowledged(id), Section::Round)),
             Some(b"common" | b"continue") => Ok((FetchEvent::Acknowledged(id), section)),
             Some(b"ready") => Ok((FetchEvent::Ready, section)),
             Some(_) => Err(bad()),

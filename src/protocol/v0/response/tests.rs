@@ -39,7 +39,7 @@ fn read(mut answer: FetchResponse, pieces: &[&[u8]]) -> Read {
 
 fn answer(deepen: bool, banded: bool) -> FetchResponse {
     let depth = if deepen { Deepen::Depth(1) } else { Deepen::None };
-    let request = FetchRequest { deepen: depth, ..FetchRequest::default() };
+    let request = FetchRequest { deepen: depth, done: true, ..FetchRequest::default() };
     let features = Features { side_band: banded, ..Features::default() };
     FetchResponse::new(ObjectFormat::Sha1, &request, &features)
 }
@@ -125,7 +125,8 @@ fn a_server_that_gives_up_is_heard_at_any_time() {
 fn what_is_cut_off_or_goes_on_is_an_error() {
     let whole = banded(lines(&[&format!("shallow {A}"), "0000", "NAK"]));
     let truncated = Err(ProtocolError::Truncated { place: PLACE });
-    for len in 0..whole.len() {
+    let told = lines(&[&format!("shallow {A}"), "0000", "NAK"]).len();
+    for len in (0..whole.len()).filter(|&len| len != told) {
         assert_eq!(read_split(true, true, &whole[..len]).end, truncated, "{len}");
     }
     for tail in [&b"0000"[..], b"0005x", b"0"] {
@@ -135,6 +136,18 @@ fn what_is_cut_off_or_goes_on_is_an_error() {
     let other = format!("shallow {}", "a".repeat(64));
     let end = read_split(true, true, &lines(&[&other])).end;
     assert!(matches!(end, Err(ProtocolError::WrongFormat { .. })));
+}
+
+#[test]
+fn an_answer_may_end_where_a_pack_was_due_and_has_none_then() {
+    for (banded, tail) in [(true, &b""[..]), (true, b"0000"), (true, b"0005\x01"), (false, b"")] {
+        let mut answer = answer(false, banded);
+        let whole = [&lines(&["NAK"])[..], tail].concat();
+        let mut input = whole.as_slice();
+        assert_eq!(answer.push(&mut input), Ok(Some(FetchEvent::Nak)));
+        assert_eq!(answer.push(&mut input), Ok(None));
+        assert_eq!((answer.finish(), answer.has_packfile()), (Ok(()), false), "{tail:?}");
+    }
 }
 
 #[test]
