@@ -47,6 +47,22 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// Each kind once.
+    pub const ALL: &'static [Self] = &[
+        Self::Auth,
+        Self::Cancelled,
+        Self::Conflict,
+        Self::Corrupt,
+        Self::Io,
+        Self::Limit,
+        Self::Malformed,
+        Self::NotFound,
+        Self::RateLimited,
+        Self::Transport,
+        Self::Unsupported,
+        Self::Usage,
+    ];
+
     /// A stable lower-case word for machines.
     pub const fn code(self) -> &'static str {
         match self {

@@ -11,6 +11,8 @@ mod golden;
 mod grep;
 #[path = "command/json.rs"]
 mod json;
+#[path = "command/json_flags.rs"]
+mod json_flags;
 #[path = "command/refs.rs"]
 mod refs;
 #[path = "command/shell.rs"]

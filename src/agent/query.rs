@@ -38,7 +38,7 @@ impl Query {
         ["refs", "ls", "tree", "stat", "read", "glob", "grep", "prefetch"];
 }
 
-/// Refs by name. Sorted by name, `HEAD` first.
+/// Refs by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
@@ -47,12 +47,34 @@ pub struct RefsQuery {
     /// Globs that the last parts of a name must match, as for `git ls-remote`: `main`,
     /// `v1.*`, `refs/heads/*`, where `*` also crosses slashes. All refs when there is none.
     pub patterns: Vec<String>,
+    /// Only branches; with `tags` both.
+    pub branches: bool,
+    /// Only tags; with `branches` both.
+    pub tags: bool,
+    /// Leave out `HEAD` and what annotated tags point to.
+    pub only_refs: bool,
+    /// By what they are sorted.
+    pub sort: RefOrder,
+    /// The other way round.
+    pub reverse: bool,
     /// `next` of the page before.
     pub cursor: Option<String>,
     /// The most refs on a page.
     pub limit: Option<u64>,
     /// About how many bytes of JSON a page may take; 4 MiB when it is not said.
     pub max_bytes: Option<u64>,
+}
+
+/// By what refs are sorted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum RefOrder {
+    /// Their names, `HEAD` first.
+    #[default]
+    Name,
+    /// Their names with numbers as numbers: `v2.9` before `v2.10`.
+    Version,
 }
 
 /// The entries of a folder, or all files below it.
@@ -213,6 +235,9 @@ pub struct GrepQuery {
     /// Only files whose name matches too, such as `*.rs` and `Makefile`; `!NAME` leaves out.
     /// At most 1,000.
     pub names: Vec<String>,
+    /// Beside those of `names`, files of these types, as ripgrep knows them by their names:
+    /// `rust`, `py`, `make`; `!rust` leaves out, and a later one wins. At most 1,000.
+    pub types: Vec<String>,
     /// Only these files and what is below these folders; at most 10,000.
     #[cfg_attr(feature = "serde", serde(deserialize_with = "super::results::text::from_texts"))]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<super::results::text::TextOrString>"))]
@@ -225,9 +250,10 @@ pub struct GrepQuery {
     pub output_mode: OutputMode,
     /// The most lines found in one file.
     pub max_count: Option<u64>,
-    /// The most that all pages together give.
+    /// The most that all pages together give, of what a page is made of.
     pub max_total: Option<u64>,
-    /// Bytes that are given of a line, around its first match; 1,000 when it is not said.
+    /// Bytes that are given of a line, around its first match, at least 64; 1,000 when it
+    /// is not said.
     pub max_columns: Option<u64>,
     /// `next` of the page before.
     pub cursor: Option<String>,
@@ -363,6 +389,7 @@ impl Default for GrepQuery {
             binary: false,
             globs: Vec::new(),
             names: Vec::new(),
+            types: Vec::new(),
             paths: Vec::new(),
             before: 0,
             after: 0,

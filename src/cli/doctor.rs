@@ -27,6 +27,7 @@ use crate::error::{Error, ErrorKind};
 /// What kept the host from being examined, and what keeps it from being read.
 pub(super) fn run(args: Doctor) -> Result<u8, Error> {
     verbose::listen(args.common.verbose);
+    args.common.form.check()?;
     let RepoArg::Address(pasted) = RepoArg::parse(&args.repo)? else {
         let why = "a path has no host to examine; give the address of a remote repository";
         return Err(Error::new(ErrorKind::Usage, why));

@@ -1,7 +1,10 @@
 //! The one line on standard error that says why a command failed and what to do.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::process::ExitCode;
+
+use serde::Serialize;
 
 use super::exit::{self, FOUND};
 use super::{output, screen};
@@ -9,16 +12,6 @@ use crate::agent::{Failure, Snapshot, Source};
 use crate::error::{Error, ErrorKind};
 use crate::limits::{LimitExceeded, Which};
 use crate::text::escape_for_people;
-
-/// What may be wrong with one item of an answer.
-const KINDS: [ErrorKind; 6] = [
-    ErrorKind::Corrupt,
-    ErrorKind::Limit,
-    ErrorKind::Malformed,
-    ErrorKind::NotFound,
-    ErrorKind::Unsupported,
-    ErrorKind::Usage,
-];
 
 /// Says `error`, with the word of this command that would help, and gives its status.
 pub(super) fn report(error: &Error) -> u8 {
@@ -28,33 +21,61 @@ pub(super) fn report(error: &Error) -> u8 {
 
 /// The same as one JSON object.
 pub(super) fn report_as_json(error: &Error) -> u8 {
+    let mut failure = Failure { message: in_words_of_the_command(error), ..Failure::from(error) };
+    if is_about_memory(error) {
+        failure.hint = "ask for less at once, or pass --max-memory SIZE";
+    }
+    say_json(&failure);
+    exit::of_error(error.kind())
+}
+
+fn say_json(value: &impl Serialize) {
     // Words and flags always become JSON.
-    if let Ok(json) = serde_json::to_string(&Failure::from(error)) {
+    if let Ok(json) = serde_json::to_string(value) {
         say_as_it_is(&json);
     }
-    exit::of_error(error.kind())
+}
+
+/// A warning, in the form in which all that is said is said.
+pub(super) fn warn(text: &str, as_json: bool) {
+    if as_json {
+        let warning = escape_for_people(text.as_bytes());
+        say_json(&BTreeMap::from([("warning", warning)]));
+    } else {
+        say(&format!("warning: {text}"));
+    }
 }
 
 /// The status for a failure that is an item of an answer.
 pub(super) fn status_of(failure: &Failure) -> u8 {
     let is_named = |kind: &&ErrorKind| kind.code() == failure.kind;
-    exit::of_error(KINDS.iter().find(is_named).copied().unwrap_or(ErrorKind::Io))
+    exit::of_error(ErrorKind::ALL.iter().find(is_named).copied().unwrap_or(ErrorKind::Io))
 }
 
 /// The library names fields of its options where the command has flags.
 fn in_words_of_the_command(error: &Error) -> String {
     let text = error.to_string();
-    let Some(LimitExceeded { which: Which::Memory, .. }) = error.limit() else { return text };
+    if error.code() == "no_such_type" {
+        let mark = if text.ends_with('?') { "" } else { ";" };
+        return format!("{text}{mark} gitsip grep --type-list has all");
+    }
+    if !is_about_memory(error) {
+        return text;
+    }
     match text.strip_suffix("raise max_memory") {
         Some(rest) => format!("{rest}pass --max-memory SIZE"),
         None => format!("{text}; to allow more pass --max-memory SIZE"),
     }
 }
 
+fn is_about_memory(error: &Error) -> bool {
+    matches!(error.limit(), Some(LimitExceeded { which: Which::Memory, .. }))
+}
+
 /// Says what is odd about the name of `snapshot`, if anything is.
 pub(super) fn warn_of<S: Source>(snapshot: &Snapshot<S>) {
     if let Some(warning) = snapshot.warning() {
-        say(&format!("warning: {warning}"));
+        warn(&warning, false);
     }
 }
 

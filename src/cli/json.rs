@@ -1,21 +1,23 @@
 //! `--json` and `--jsonl`: what a command asks as a question of the library, and its answer
 //! in the library's own format, as one document or one item a line as they are found.
 //!
-//! An envelope without items is the last line of `--jsonl`.
+//! An envelope without items is the last line of `--jsonl`. All that is said on standard
+//! error is JSON as well, one object a line: warnings, then the error that ended it; what is
+//! odd about an answer is also among its `stats`.
+
+mod flags;
+mod query;
+mod refs;
 
 use bstr::BString;
 use serde::Serialize;
 
-use super::args::{Cat, Command, Form, Glob, Grep, Ls};
+use super::args::{Command, Form};
 use super::exit::{self, FOUND, NOTHING_FOUND};
 use super::failure;
 use super::output::Output;
 use super::place::Place;
-use super::types;
-use crate::agent::{
-    Ask, GlobQuery, GrepQuery, LsQuery, OutputMode, Query, ReadItem, ReadQuery, RefsQuery, Repo,
-    Source, Stop, TreeQuery,
-};
+use crate::agent::{Ask, Query, ReadItem, ReadQuery, Repo, Source, Stop};
 use crate::client::pasted::Pasted;
 use crate::error::{Error, ErrorKind};
 
@@ -25,34 +27,18 @@ pub(super) struct Question {
     query: Query,
     place: Place,
     form: Form,
+    /// Only the exit status is asked for.
+    is_quiet: bool,
 }
 
 impl Question {
     /// What `command` asks of the repository whose address was `pasted`, if one was.
     pub(super) fn new(command: &Command, pasted: Option<&Pasted>) -> Result<Self, Error> {
+        flags::check(command)?;
         let form = command.common().form.clone();
         let place = Place::new(command, pasted);
-        let query = match command {
-            Command::Cat(cat) => Query::Read(read(cat, &form)),
-            Command::Glob(args) => Query::Glob(glob(args, &form)),
-            Command::Grep(args) => Query::Grep(Box::new(grep(args, &form)?)),
-            Command::Ls(args) => Query::Ls(ls(args, &form)),
-            Command::Tree(args) => Query::Tree(TreeQuery {
-                path: args.path.as_encoded_bytes().into(),
-                depth: args.depth,
-                folders_only: args.folders,
-                cursor: form.cursor.clone(),
-                limit: form.limit.or(u64::try_from(args.max_entries).ok()),
-                ..TreeQuery::default()
-            }),
-            Command::Refs(args) => Query::Refs(RefsQuery {
-                patterns: args.patterns.iter().map(|p| p.to_string_lossy().into_owned()).collect(),
-                cursor: form.cursor.clone(),
-                limit: form.limit,
-                ..RefsQuery::default()
-            }),
-        };
-        Ok(Self { query, place, form })
+        let query = query::of(command, &form)?;
+        Ok(Self { query, place, form, is_quiet: command.is_quiet() })
     }
 
     /// Asks `repo`, writes the answer, and gives the exit status.
@@ -71,8 +57,12 @@ impl Question {
             Query::Ls(query) => write(query, repo, stop, form, out).await,
             Query::Tree(query) => write(query, repo, stop, form, out).await,
             Query::Stat(query) => write(query, repo, stop, form, out).await,
-            Query::Read(query) => write(query, repo, stop, form, out).await,
+            Query::Read(query) => write_of_each_ref(query, repo, stop, form, out).await,
             Query::Glob(query) => write(query, repo, stop, form, out).await,
+            Query::Grep(query) if self.is_quiet => {
+                let answer = query.ask(repo, stop).await?;
+                Ok(exit::of_answer(!answer.items.is_empty(), answer.truncated.is_none()))
+            }
             Query::Grep(query) => write(&**query, repo, stop, form, out).await,
             Query::Prefetch(query) => write(query, repo, stop, form, out).await,
         }
@@ -125,72 +115,32 @@ impl Question {
     }
 }
 
-fn ls(args: &Ls, form: &Form) -> LsQuery {
-    LsQuery {
-        path: args.path.as_encoded_bytes().into(),
-        recursive: args.recursive,
-        cursor: form.cursor.clone(),
-        limit: form.limit,
-        ..LsQuery::default()
+/// Writes an answer for each ref that the paths name, in the order in which they do: an
+/// answer is about one commit. The status is that of the first error.
+async fn write_of_each_ref<S: Source>(
+    query: &ReadQuery,
+    repo: &Repo<S>,
+    stop: &Stop,
+    form: &Form,
+    out: &Output,
+) -> Result<u8, Error> {
+    let queries = refs::split(query, repo).await?;
+    if let [query] = &queries[..] {
+        return write(query, repo, stop, form, out).await;
     }
-}
-
-fn read(args: &Cat, form: &Form) -> ReadQuery {
-    ReadQuery {
-        paths: args.paths.iter().map(|path| path.as_encoded_bytes().into()).collect(),
-        lines: args.lines,
-        cursor: form.cursor.clone(),
-        limit: form.limit,
-        ..ReadQuery::default()
+    let mut first_status = FOUND;
+    for query in &queries {
+        let status = match write(query, repo, stop, form, out).await {
+            Ok(status) => status,
+            // What is wrong with one ref does not keep the others from being read.
+            Err(error) if error.kind() == ErrorKind::NotFound => failure::report_as_json(&error),
+            Err(error) => return Err(error),
+        };
+        if first_status == FOUND {
+            first_status = status;
+        }
     }
-}
-
-fn glob(args: &Glob, form: &Form) -> GlobQuery {
-    GlobQuery {
-        patterns: vec![args.pattern.clone()],
-        cursor: form.cursor.clone(),
-        limit: form.limit,
-        ..GlobQuery::default()
-    }
-}
-
-fn grep(args: &Grep, form: &Form) -> Result<GrepQuery, Error> {
-    let (patterns, paths) = args.patterns_and_paths()?;
-    let (before, after) = args.context_lines();
-    let lines = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-    Ok(GrepQuery {
-        // Each line of a pattern is a pattern, as in every grep.
-        patterns: patterns
-            .iter()
-            .flat_map(|text| text.as_encoded_bytes().split(|&byte| byte == b'\n'))
-            .map(BString::from)
-            .collect(),
-        fixed_strings: args.fixed_strings,
-        ignore_case: args.ignore_case,
-        smart_case: args.smart_case,
-        word: args.word_regexp,
-        invert: args.invert_match,
-        binary: args.text,
-        globs: args.globs.clone(),
-        names: types::globs(&args.types, &args.types_not)?,
-        paths: paths.iter().map(|path| path.as_encoded_bytes().into()).collect(),
-        before: lines(before),
-        after: lines(after),
-        output_mode: match (args.files_with_matches || args.quiet, args.count) {
-            (true, _) => OutputMode::Files,
-            (false, true) => OutputMode::Count,
-            (false, false) => OutputMode::Lines,
-        },
-        max_count: args.max_count,
-        max_total: if args.quiet { Some(1) } else { args.max_total },
-        max_columns: match args.max_columns {
-            Some(columns) => Some(columns as u64),
-            None => GrepQuery::default().max_columns,
-        },
-        cursor: form.cursor.clone(),
-        limit: form.limit,
-        ..GrepQuery::default()
-    })
+    Ok(first_status)
 }
 
 /// Writes the answer to `query`; the exit status.

@@ -26,7 +26,6 @@ mod repo_arg;
 mod run;
 mod screen;
 mod session;
-mod types;
 mod verbose;
 
 use std::process::ExitCode;
@@ -35,7 +34,7 @@ use clap::FromArgMatches as _;
 
 use self::args::{Cli, Command, Verb};
 use self::output::Output;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 
 /// Runs the command that the process's arguments name.
 pub fn main() -> ExitCode {
@@ -59,7 +58,13 @@ fn parse() -> Result<Cli, clap::Error> {
 /// What can be said without a repository is said at once.
 fn answer(verb: Verb) -> Result<u8, Error> {
     match verb {
-        Verb::Read(Command::Grep(grep)) if grep.type_list => print(&types::list()),
+        Verb::Read(Command::Grep(args)) if args.type_list => {
+            if args.common.form.is_json() {
+                let why = "--type-list is plain lines, NAME: GLOB, ...: leave out --json";
+                return Err(Error::new(ErrorKind::Usage, why));
+            }
+            print(&grep::type_list())
+        }
         Verb::Completions(args) => print(&manual::completions(args.shell)),
         Verb::Man(args) => print(&manual::page(args.command.as_deref())?),
         Verb::Read(command) => run::run(command),

@@ -41,6 +41,8 @@ pub(super) struct Watch(Arc<Shared>);
 
 struct Shared {
     show: Show,
+    /// Whether warnings are JSON too.
+    as_json: bool,
     /// The transfer under way.
     transfer: Mutex<Option<Transfer>>,
 }
@@ -58,8 +60,8 @@ struct Transfer {
 }
 
 impl Watch {
-    pub(super) fn new(show: Show) -> Self {
-        Self(Arc::new(Shared { show, transfer: Mutex::default() }))
+    pub(super) fn new(show: Show, as_json: bool) -> Self {
+        Self(Arc::new(Shared { show, as_json, transfer: Mutex::default() }))
     }
 
     /// Who is to be told by the library.
@@ -86,7 +88,7 @@ impl Watch {
     fn hear(&self, progress: Progress, now: Instant) {
         // Said before the transfer begins, whatever else is shown.
         if let Phase::Widening(why) = progress.phase {
-            failure::say(&format!("warning: {why}"));
+            failure::warn(&why.to_string(), self.0.as_json);
             return;
         }
         let mut transfer = self.transfer();

@@ -34,10 +34,11 @@ use crate::parallel::Pool;
 /// What kept it from being answered, yet to be reported.
 pub(super) fn run(command: Command) -> Result<u8, Error> {
     let common = command.common().clone();
+    common.form.check()?;
     verbose::listen(common.verbose);
     let limits = limits(&common);
     let wish = if command.is_quiet() { Some(false) } else { common.wants_progress() };
-    let watch = Watch::new(Show::choose(wish));
+    let watch = Watch::new(Show::choose(wish), common.form.is_json());
     let repo = RepoArg::parse(command.repo())?;
     let job = Job::new(command, repo.pasted(), &limits)?;
     let network = common.network.clone();

@@ -14,6 +14,16 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bytes(pub u64);
 
+/// So many of something: `1 byte`, `2 bytes`.
+///
+/// ```
+/// use gitsip::text::amounts::Count;
+///
+/// assert_eq!(Count(1, "byte").to_string(), "1 byte");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count(pub u64, pub &'static str);
+
 /// A time: `80 ms`, `2.1 s`, `45 s`, `3 min 20 s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Time(pub Duration);
@@ -36,6 +46,13 @@ impl fmt::Display for Bytes {
         }
         let digits = usize::from(value < 9.95);
         write!(f, "{value:.digits$} {unit}")
+    }
+}
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(number, one) = *self;
+        write!(f, "{number} {one}{}", if number == 1 { "" } else { "s" })
     }
 }
 

@@ -16,6 +16,7 @@ use super::http::HttpOptions;
 use super::resolve::Forbidden;
 use crate::client::policy::AddressPolicy;
 use crate::error::{Error, ErrorKind};
+use crate::text::amounts::Count;
 
 /// No head came for a request.
 pub(super) fn sending(error: reqwest::Error, host: &str, options: &HttpOptions) -> Error {
@@ -91,7 +92,8 @@ pub(super) fn forbidden(why: Forbidden, host: &str, options: &HttpOptions) -> Er
 pub(super) fn receiving(error: reqwest::Error, host: &str, received_bytes: u64) -> Error {
     let error = error.without_url();
     let text = format!(
-        "the connection to '{host}' was cut after {received_bytes} bytes ({}): try again",
+        "the connection to '{host}' was cut after {} ({}): try again",
+        Count(received_bytes, "byte"),
         innermost(&error)
     );
     Error::new(ErrorKind::Transport, text).with_code("cut").with_source(error)
@@ -104,8 +106,8 @@ pub(super) fn stalled(host: &str, waited: Duration, received_bytes: u64) -> Erro
         format!("'{host}' has not answered for {waited}: try again or allow a longer stall")
     } else {
         format!(
-            "'{host}' sent nothing for {waited} after {received_bytes} bytes: try again or \
-             allow a longer stall"
+            "'{host}' sent nothing for {waited} after {}: try again or allow a longer stall",
+            Count(received_bytes, "byte")
         )
     };
     Error::new(ErrorKind::Transport, text).with_code("stalled")

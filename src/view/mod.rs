@@ -7,6 +7,7 @@
 
 pub mod count;
 pub mod excerpt;
+pub mod file_types;
 #[cfg(test)]
 mod fixture;
 mod gitmodules;

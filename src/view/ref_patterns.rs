@@ -67,6 +67,44 @@ impl RefPatterns {
     }
 }
 
+/// Patterns, and which kinds of refs.
+#[derive(Clone, Debug, Default)]
+pub struct RefChoice {
+    /// What names must match.
+    pub patterns: RefPatterns,
+    /// Branches; together with `tags` both. Without either every kind.
+    pub branches: bool,
+    /// Tags.
+    pub tags: bool,
+    /// Only what begins with `refs/`: not `HEAD`, nor `NAME^{}`, which stands for what an
+    /// annotated tag points to.
+    pub only_refs: bool,
+}
+
+impl RefChoice {
+    /// What the names asked for begin with, as [`RefPatterns::prefixes`].
+    pub fn prefixes(&self) -> Vec<BString> {
+        let kinds: Vec<BString> = self.kinds().map(BString::from).collect();
+        if kinds.is_empty() { self.patterns.prefixes().to_vec() } else { kinds }
+    }
+
+    /// Whether `name` is asked for, which is that of a ref or of one with `^{}` behind it.
+    pub fn wants(&self, name: &[u8]) -> bool {
+        let is_ref = name.starts_with(b"refs/") && !name.ends_with(PEELED);
+        let is_of_kind = !(self.branches || self.tags)
+            || self.kinds().any(|prefix| name.starts_with(prefix.as_bytes()));
+        (is_ref || !self.only_refs) && is_of_kind && self.patterns.matches(name)
+    }
+
+    fn kinds(&self) -> impl Iterator<Item = &'static str> {
+        let kinds = [(self.branches, "refs/heads/"), (self.tags, "refs/tags/")];
+        kinds.into_iter().filter(|(wanted, _)| *wanted).map(|(_, prefix)| prefix)
+    }
+}
+
+/// What stands behind a tag's name on the line of what it points to.
+pub const PEELED: &[u8] = b"^{}";
+
 /// How the names that `pattern` is meant for begin.
 fn prefix(pattern: &[u8]) -> Option<BString> {
     let literal = pattern.find_byteset(b"*?[\\").unwrap_or(pattern.len());

@@ -41,6 +41,7 @@ fn answers_are_written_word_for_word() {
     let repo = repository(&sandbox);
     for (name, method, params) in [
         ("refs", "refs", json!({})),
+        ("refs_tags", "refs", json!({"tags": true, "sort": "version", "reverse": true})),
         ("refs_page", "refs", json!({"patterns": ["v*", "HEAD"], "limit": 1})),
         ("ls", "ls", json!({})),
         ("ls_recursive", "ls", json!({"path": "src", "recursive": true, "ref": "main"})),
@@ -55,6 +56,7 @@ fn answers_are_written_word_for_word() {
         ("glob", "glob", json!({"patterns": ["*.c", "*.txt"]})),
         ("grep", "grep", json!({"patterns": ["TODO"], "before": 1, "after": 1, "max_columns": 64})),
         ("grep_page", "grep", json!({"patterns": ["TODO"], "limit": 2})),
+        ("grep_types", "grep", json!({"patterns": ["TODO"], "types": ["all", "!c"]})),
         (
             "grep_files",
             "grep",
@@ -84,6 +86,7 @@ fn failures_are_written_word_for_word() {
         ("ls", json!({"path": "scr"})),
         ("ls", json!({"ref": "mian"})),
         ("ls", json!({"cursor": "x"})),
+        ("grep", json!({"patterns": ["x"], "types": ["pyhton"]})),
         ("grep", json!({"patterns": ["(?=x)"]})),
     ] {
         let question = json!({"method": method, "params": params});
@@ -91,22 +94,8 @@ fn failures_are_written_word_for_word() {
         let error = in_process::run(repo.ask(&query, &Stop::default())).unwrap_err();
         failures.push(json!({"question": question, "failure": Failure::from(&error)}));
     }
-    let kinds = [
-        ErrorKind::Auth,
-        ErrorKind::Cancelled,
-        ErrorKind::Conflict,
-        ErrorKind::Corrupt,
-        ErrorKind::Io,
-        ErrorKind::Limit,
-        ErrorKind::Malformed,
-        ErrorKind::NotFound,
-        ErrorKind::RateLimited,
-        ErrorKind::Transport,
-        ErrorKind::Unsupported,
-        ErrorKind::Usage,
-    ];
     let of_kind = |kind| json!({"failure": Failure::from(&Error::new(kind, "what happened"))});
-    failures.extend(kinds.map(of_kind));
+    failures.extend(ErrorKind::ALL.iter().copied().map(of_kind));
     compare("tests/golden/failures.json", &Value::Array(failures));
 }
 

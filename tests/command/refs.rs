@@ -4,7 +4,7 @@ use crate::support::git::{File, Repo};
 use crate::support::world::{World, one_line, text};
 
 /// Refs of every kind.
-fn many_refs(world: &World) -> Repo {
+pub(crate) fn many_refs(world: &World) -> Repo {
     let repo = world.sandbox.bare("refs.git");
     repo.commit("main", &[File::new("f", "1\n")]);
     let git = repo.git();

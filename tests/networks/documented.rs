@@ -79,6 +79,11 @@ impl Stage {
         sandbox.git().run(clone);
         std::fs::write(work_tree.join("requests.jsonl"), "{\"id\": 1, \"method\": \"ls\"}\n")
             .unwrap();
+        repo.git().run(["repack", "-a", "-d", "-q"]);
+        let packs = std::fs::read_dir(repo.path().join("objects/pack")).unwrap();
+        let mut packs = packs.map(|entry| entry.unwrap().path());
+        let pack = packs.find(|path| path.extension().is_some_and(|end| end == "pack")).unwrap();
+        std::fs::copy(pack, work_tree.join("some.pack")).unwrap();
 
         let server = HttpServer::start(sandbox.repos());
         let (front, pem) = tls_front(&HOSTS, server.address());

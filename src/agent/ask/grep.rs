@@ -1,7 +1,8 @@
 //! Searches: what a question asks of `view::grep`, and hits with the lines around them.
 //!
 //! A page ends behind its last hit, and the search is not carried on to see whether there
-//! is another one: that could cost a download.
+//! is another one: that could cost a download. Only what `max_total` ends is carried on so
+//! far, for no page comes behind it that would tell.
 
 use bstr::BString;
 
@@ -18,6 +19,7 @@ use super::page::{Offered, Page};
 use super::{Ask, Asking, Ended, bad_place, check_sizes, partial};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
+use crate::view::file_types;
 use crate::view::glob::PathFilter;
 use crate::view::grep::{
     self, ContextLine, FilePlace, FileRef, FileSummary, GrepOptions, GrepStats, MatchOptions,
@@ -37,15 +39,14 @@ impl Ask for GrepQuery {
         stop: &Stop,
         page: Page<F>,
     ) -> Result<Envelope, Error> {
-        let most = self.patterns.len().max(self.globs.len()).max(self.names.len());
+        let globs = [&self.globs, &self.names, &self.types].map(Vec::len);
+        let most = globs.into_iter().fold(self.patterns.len(), usize::max);
         check_sizes(most, self.paths.len())?;
         // Judged before anything is fetched.
         let matcher = self.matcher(&repo.limits)?;
-        if self.max_total == Some(0) {
-            return Err(Error::new(ErrorKind::Usage, "max_total is 0: ask for at least one"));
-        }
         let filter = PathFilter::new(&self.globs, &self.paths, &repo.limits)?;
-        let filter = filter.with_names(&self.names)?;
+        let names = [file_types::globs(&self.types)?, self.names.clone()].concat();
+        let filter = filter.with_names(&names)?;
         let cursor = self.cursor.as_deref();
         let asking = Asking::begin(repo, stop, &self.at, cursor, self.question()).await?;
         if !filter.is_unrestricted() {
@@ -60,13 +61,18 @@ impl Ask for GrepQuery {
             Some(_) => return Err(bad_place()),
         };
         let total_left = self.max_total.map(|total| total.saturating_sub(asking.found));
+        if total_left == Some(0) {
+            let truncated = Some(Truncated::Total);
+            let ended = Ended { truncated, next: None, taken: 0, search: None };
+            return Ok(asking.end("gitsip.grep/1", ended));
+        }
         let limit = self.limit.into_iter().chain(total_left).min();
         let mut page = page.bounded(limit, self.max_bytes);
         let options = GrepOptions { filter, search: self.search_options(total_left)? };
         let start = (place, within.as_ref().map(|(_, within)| *within));
-        let mut sink = Collector::new(self, within, &mut page);
+        let mut sink = Collector::new(self, within, total_left, &mut page);
         let searched = asking.snapshot.search(matcher, options, start, &mut sink).await?;
-        let ended = sink.end(searched, total_left)?;
+        let ended = sink.end(searched)?;
         Ok(asking.end("gitsip.grep/1", ended))
     }
 }
@@ -88,6 +94,7 @@ impl GrepQuery {
             .texts(&self.patterns)
             .texts(&self.globs)
             .texts(&self.names)
+            .texts(&self.types)
             .texts(&self.paths)
             .number(flags)
             .number(self.before.into())
@@ -132,8 +139,11 @@ impl GrepQuery {
                 OutputMode::Count => Output::Count,
             },
             max_per_file: self.max_count,
-            // Of counts the total is one of files, which the page knows.
-            max_total: total_left.filter(|_| self.output_mode != OutputMode::Count),
+            // One more tells whether there is more. Of counts the total is one of files,
+            // which the page knows.
+            max_total: total_left
+                .filter(|_| self.output_mode != OutputMode::Count)
+                .map(|left| left.saturating_add(1)),
         })
     }
 }
@@ -176,12 +186,17 @@ struct Collector<'a, F> {
     refused: Option<Truncated>,
     /// All of `file` was searched.
     file_ended: bool,
+    /// What this page may have of the total of all pages.
+    total_left: Option<u64>,
+    /// Something was found beyond that.
+    is_beyond_total: bool,
 }
 
 impl<'a, F: FnMut(GrepItem) -> Result<bool, Error>> Collector<'a, F> {
     fn new(
         query: &'a GrepQuery,
         start: Option<(BString, FilePlace)>,
+        total_left: Option<u64>,
         page: &'a mut Page<F>,
     ) -> Self {
         // One line does not take more than a page, whatever is asked for.
@@ -198,16 +213,28 @@ impl<'a, F: FnMut(GrepItem) -> Result<bool, Error>> Collector<'a, F> {
             start,
             refused: None,
             file_ended: false,
+            total_left,
+            is_beyond_total: false,
         }
+    }
+
+    /// Whether all pages together have as much as they may.
+    fn is_total(&self) -> bool {
+        self.total_left.is_some_and(|left| self.page.taken() >= left)
+    }
+
+    /// Whether the search may end here, with no more room and nothing more to find out.
+    fn is_full(&self) -> bool {
+        self.page.is_full() && !self.is_total()
     }
 
     /// Puts the pending hit on the page. Whether there is room for another one.
     fn flush(&mut self) -> Result<bool, Error> {
-        let Some((hit, behind)) = self.pending.take() else { return Ok(!self.page.is_full()) };
+        let Some((hit, behind)) = self.pending.take() else { return Ok(!self.is_full()) };
         match self.page.offer(GrepItem::Hit(hit))? {
             Offered::Taken => {
                 self.behind = Some(behind);
-                if self.page.is_full() {
+                if self.is_full() {
                     self.refused = Some(Truncated::Limit);
                 }
             }
@@ -224,7 +251,7 @@ impl<'a, F: FnMut(GrepItem) -> Result<bool, Error>> Collector<'a, F> {
         }
     }
 
-    fn end(mut self, searched: Searched, total_left: Option<u64>) -> Result<Ended, Error> {
+    fn end(mut self, searched: Searched) -> Result<Ended, Error> {
         let Searched { stats, place, error } = searched;
         if self.refused.is_none() {
             // Lines that were still to come around it are not waited for.
@@ -232,9 +259,15 @@ impl<'a, F: FnMut(GrepItem) -> Result<bool, Error>> Collector<'a, F> {
         }
         let taken = self.page.taken();
         let truncated = match error {
-            None if total_left.is_some_and(|left| taken >= left) => Some(Truncated::Total),
+            None if self.is_beyond_total => Some(Truncated::Total),
             None => self.refused,
             Some(error) => match partial(&error) {
+                // Whether there is more was not found out; what was asked for is all here.
+                why if self.is_total()
+                    && (why.is_some() || error.kind() != ErrorKind::Cancelled) =>
+                {
+                    Some(Truncated::Total)
+                }
                 Some(why) if taken > 0 => Some(self.refused.unwrap_or(why)),
                 _ => return Err(error),
             },
@@ -269,6 +302,10 @@ impl<F: FnMut(GrepItem) -> Result<bool, Error>> Sink for Collector<'_, F> {
         if !self.flush()? {
             return Ok(false);
         }
+        if self.is_total() {
+            self.is_beyond_total = true;
+            return Ok(false);
+        }
         let offset = hit.offset + hit.line.len() + 1;
         let behind = FilePlace {
             offset,
@@ -297,11 +334,15 @@ impl<F: FnMut(GrepItem) -> Result<bool, Error>> Sink for Collector<'_, F> {
     fn end(&mut self, file: &FileRef<'_>, summary: &FileSummary) -> Result<bool, Error> {
         let goes_on = match self.query.output_mode {
             OutputMode::Lines => self.flush()?,
+            _ if self.is_total() => {
+                self.is_beyond_total = true;
+                false
+            }
             mode => {
                 let count = (mode == OutputMode::Count).then_some(summary.lines);
                 let item = GrepItem::File(FileMatches::of(file, count));
                 match self.page.offer(item)? {
-                    Offered::Taken if self.page.is_full() => {
+                    Offered::Taken if self.is_full() => {
                         self.file_ended = true;
                         self.refused = Some(Truncated::Limit);
                     }

@@ -1,9 +1,11 @@
 //! Refs by name, with the patterns of `git ls-remote`.
 
+use std::cmp::Ordering;
+
 use bstr::BString;
 
-use super::super::cursor::{Cursor, Meaning, Position};
-use super::super::query::RefsQuery;
+use super::super::cursor::{Cursor, Meaning, Position, Question};
+use super::super::query::{RefOrder, RefsQuery};
 use super::super::repo::Repo;
 use super::super::results::{AnswerStats, Envelope, RefItem};
 use super::super::source::Source;
@@ -11,7 +13,8 @@ use super::super::stop::Stop;
 use super::page::{Offered, Page};
 use super::{Ask, bad_place, check_sizes};
 use crate::error::Error;
-use crate::view::ref_patterns::RefPatterns;
+use crate::view::ref_patterns::{RefChoice, RefPatterns};
+use crate::view::version_order;
 
 impl Ask for RefsQuery {
     type Item = RefItem;
@@ -24,8 +27,13 @@ impl Ask for RefsQuery {
     ) -> Result<Envelope, Error> {
         let mut page = page.bounded(self.limit, self.max_bytes);
         check_sizes(self.patterns.len(), 0)?;
-        let patterns = RefPatterns::new(&self.patterns, &repo.limits)?;
-        let question = Meaning::of("refs").texts(&self.patterns).question();
+        let choice = RefChoice {
+            patterns: RefPatterns::new(&self.patterns, &repo.limits)?,
+            branches: self.branches,
+            tags: self.tags,
+            only_refs: self.only_refs,
+        };
+        let question = self.question();
         let before = repo.stats();
         let behind = match self.cursor.as_deref() {
             None => None,
@@ -34,13 +42,15 @@ impl Ask for RefsQuery {
                 _ => return Err(bad_place()),
             },
         };
-        let mut refs = stop.guard(repo.refs(patterns.prefixes())).await?;
+        let mut refs = stop.guard(repo.refs(&choice.prefixes())).await?;
         // What a host lists is its own affair; pages need an order.
-        refs.sort_by(|a, b| order(&a.name).cmp(&order(&b.name)));
+        refs.sort_by(|a, b| self.compare(&a.name, &b.name));
+        let is_given = |name: &BString, last: &BString| self.compare(name, last).is_le();
         let first =
-            behind.map_or(0, |name| refs.partition_point(|r| order(&r.name) <= order(&name)));
+            behind.map_or(0, |last| refs.partition_point(|named| is_given(&named.name, &last)));
         let (mut truncated, mut last) = (None, None);
-        for named in refs.into_iter().skip(first).filter(|named| patterns.matches(&named.name)) {
+        for mut named in refs.into_iter().skip(first).filter(|named| choice.wants(&named.name)) {
+            named.peeled = named.peeled.filter(|_| !self.only_refs);
             let name = named.name.clone();
             match page.offer(RefItem::from(named))? {
                 Offered::Taken => last = Some(name),
@@ -66,7 +76,20 @@ impl Ask for RefsQuery {
     }
 }
 
-/// By name, `HEAD` first.
-fn order(name: &BString) -> (bool, &[u8]) {
-    (name != "HEAD", name)
+impl RefsQuery {
+    fn question(&self) -> Question {
+        let flags = [self.branches, self.tags, self.only_refs, self.reverse];
+        let flags = flags.iter().fold(0, |bits, &flag| bits << 1 | u64::from(flag));
+        let meaning = Meaning::of("refs").texts(&self.patterns).number(flags);
+        meaning.number(self.sort as u64).question()
+    }
+
+    /// Names differ, so that no two are equal.
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        let order = match self.sort {
+            RefOrder::Name => (a != b"HEAD", a).cmp(&(b != b"HEAD", b)),
+            RefOrder::Version => version_order::compare(a, b).then_with(|| a.cmp(b)),
+        };
+        if self.reverse { order.reverse() } else { order }
+    }
 }

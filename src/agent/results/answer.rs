@@ -88,7 +88,7 @@ pub enum Truncated {
     Deadline,
     /// The page has as many items as it may.
     Limit,
-    /// All pages together have as many items as they may.
+    /// All pages together have as many items as they may, and there are more.
     Total,
 }
 

@@ -2,6 +2,8 @@
 
 use clap::Args;
 
+use crate::error::{Error, ErrorKind};
+
 /// The form of an answer.
 #[derive(Clone, Debug, Default, Args)]
 pub(in crate::cli) struct Form {
@@ -20,6 +22,21 @@ pub(in crate::cli) struct Form {
 }
 
 impl Form {
+    /// # Errors
+    /// `Usage` for a part of an answer that is not asked for as JSON.
+    pub(in crate::cli) fn check(&self) -> Result<(), Error> {
+        let flag = match (&self.limit, &self.cursor) {
+            (Some(_), _) => "--limit",
+            (None, Some(_)) => "--cursor",
+            (None, None) => return Ok(()),
+        };
+        if self.is_json() {
+            return Ok(());
+        }
+        let why = format!("{flag} is about JSON: add --json or --jsonl");
+        Err(Error::new(ErrorKind::Usage, why))
+    }
+
     /// Whether it is JSON of either kind.
     pub(in crate::cli) fn is_json(&self) -> bool {
         self.json || self.jsonl

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::builder::Resettable;
 use clap::{Arg, ArgAction, Args};
 
-use super::{AtRef, Common};
+use super::{AtRef, Common, Types};
 use crate::cli::color::When;
 use crate::error::{Error, ErrorKind};
 
@@ -87,12 +87,8 @@ pub(in crate::cli) struct Grep {
     /// Cut longer lines around what matches
     #[arg(short = 'M', long, value_name = "N")]
     pub(in crate::cli) max_columns: Option<usize>,
-    /// Only files of a type, such as rust
-    #[arg(short = 't', long = "type", value_name = "TYPE")]
-    pub(in crate::cli) types: Vec<String>,
-    /// No files of a type
-    #[arg(short = 'T', long = "type-not", value_name = "TYPE")]
-    pub(in crate::cli) types_not: Vec<String>,
+    #[command(flatten)]
+    pub(in crate::cli) types: Types,
     /// Say which types there are
     #[arg(long)]
     pub(in crate::cli) type_list: bool,

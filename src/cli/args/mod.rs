@@ -18,6 +18,7 @@ mod refs;
 mod session;
 mod shell;
 mod tree;
+mod types;
 
 use std::ffi::OsStr;
 
@@ -37,7 +38,8 @@ pub(super) use mcp::Mcp;
 pub(super) use refs::{Order, Refs};
 pub(super) use session::Session;
 pub(super) use shell::{Completions, Man};
-pub(super) use tree::Tree;
+pub(super) use tree::{DEFAULT_MAX_ENTRIES, Tree};
+pub(super) use types::Types;
 
 use super::face::Face;
 

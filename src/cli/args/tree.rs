@@ -17,9 +17,9 @@ pub(in crate::cli) struct Tree {
     /// Levels of folders that are shown
     #[arg(short = 'L', long = "depth", value_name = "N", default_value_t = 2)]
     pub(in crate::cli) depth: u32,
-    /// Entries in all, shared among the folders of a level
-    #[arg(long, value_name = "N", default_value_t = 200)]
-    pub(in crate::cli) max_entries: usize,
+    /// Entries in all, shared among the folders of a level [200]
+    #[arg(long, value_name = "N")]
+    pub(in crate::cli) max_entries: Option<usize>,
     /// Folders only
     #[arg(short = 'd', long)]
     pub(in crate::cli) folders: bool,
@@ -28,6 +28,9 @@ pub(in crate::cli) struct Tree {
     #[command(flatten)]
     pub(in crate::cli) common: Common,
 }
+
+/// Entries of a picture: what people look at in one go.
+pub(in crate::cli) const DEFAULT_MAX_ENTRIES: usize = 200;
 
 const TREE_HELP: &str = "\
 The number behind a folder is that of all files below it. No file is fetched.

@@ -8,6 +8,7 @@ use crate::cli::exit::{FOUND, NOTHING_FOUND};
 use crate::cli::failure;
 use crate::cli::output::{Output, push_fmt};
 use crate::error::{Error, ErrorKind};
+use crate::text::amounts::Count;
 use crate::text::escape_for_people;
 use crate::view::lines::{LineRange, slice_lines};
 
@@ -97,7 +98,7 @@ struct Place<'w, S> {
 }
 
 /// The parts of `word` when it is `REF:PATH`: it has a colon, and is no path itself.
-async fn ref_and_path<'w, S: Source>(
+pub(in crate::cli) async fn ref_and_path<'w, S: Source>(
     snapshot: &Snapshot<S>,
     word: &'w [u8],
 ) -> Result<Option<(&'w [u8], &'w [u8])>, Error> {
@@ -130,8 +131,8 @@ impl Printer<'_> {
     fn print(&mut self, file: &File) -> Result<Printed, Error> {
         if let Some(lfs) = &file.lfs {
             let path = escape_for_people(&file.path);
-            let size = lfs.size;
-            failure::say(&format!("note: '{path}' is kept by Git LFS ({size} bytes), not here"));
+            let size = Count(lfs.size, "byte");
+            failure::say(&format!("note: '{path}' is kept by Git LFS ({size}), not here"));
         }
         let (content, first_line) = match self.lines {
             Some(range) => {

@@ -11,7 +11,7 @@ mod tree;
 
 use bstr::ByteSlice as _;
 
-pub(super) use cat::no_path;
+pub(super) use cat::{no_path, ref_and_path};
 pub(in crate::cli) use index_pack::index_pack;
 
 use super::args::{Cat, Command, Glob, Ls, Tree};

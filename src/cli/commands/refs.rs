@@ -12,16 +12,13 @@ use crate::limits::Limits;
 use crate::oid::ObjectId;
 use crate::store::Ref;
 use crate::text::escape_for_people;
-use crate::view::ref_patterns::RefPatterns;
+use crate::view::ref_patterns::{PEELED, RefChoice, RefPatterns};
 use crate::view::version_order;
 
 /// Which refs are asked for, found to be sound.
 #[derive(Debug)]
 pub(in crate::cli) struct Question {
-    patterns: RefPatterns,
-    branches: bool,
-    tags: bool,
-    only_refs: bool,
+    choice: RefChoice,
     symref: bool,
     order: Option<Order>,
 }
@@ -29,38 +26,13 @@ pub(in crate::cli) struct Question {
 impl Question {
     pub(super) fn new(args: &Refs, limits: &Limits) -> Result<Self, Error> {
         let patterns: Vec<&[u8]> = args.patterns.iter().map(|p| p.as_encoded_bytes()).collect();
-        Ok(Self {
+        let choice = RefChoice {
             patterns: RefPatterns::new(&patterns, limits)?,
             branches: args.branches,
             tags: args.tags,
             only_refs: args.refs,
-            symref: args.symref,
-            order: args.sort,
-        })
-    }
-
-    /// What the host is asked for.
-    fn prefixes(&self) -> Vec<BString> {
-        let kinds = [(self.branches, "refs/heads/"), (self.tags, "refs/tags/")];
-        let kinds: Vec<BString> = kinds
-            .iter()
-            .filter(|(wanted, _)| *wanted)
-            .map(|(_, prefix)| (*prefix).into())
-            .collect();
-        if kinds.is_empty() { self.patterns.prefixes().to_vec() } else { kinds }
-    }
-
-    /// Whether the line of `name`, of a ref or with `^{}` behind it, is asked for.
-    fn wants(&self, name: &[u8]) -> bool {
-        let is_ref = name.starts_with(b"refs/") && !name.ends_with(PEELED);
-        let of_kind = match (self.branches, self.tags) {
-            (false, false) => true,
-            (branches, tags) => {
-                branches && name.starts_with(b"refs/heads/")
-                    || tags && name.starts_with(b"refs/tags/")
-            }
         };
-        (is_ref || !self.only_refs) && of_kind && self.patterns.matches(name)
+        Ok(Self { choice, symref: args.symref, order: args.sort })
     }
 }
 
@@ -76,9 +48,9 @@ pub(super) async fn refs<S: Source>(
     question: &Question,
     out: &Output,
 ) -> Result<bool, Error> {
-    let refs = repo.refs(&question.prefixes()).await?;
+    let refs = repo.refs(&question.choice.prefixes()).await?;
     let mut lines: Vec<Line<'_>> =
-        refs.iter().flat_map(lines_of).filter(|line| question.wants(&line.name)).collect();
+        refs.iter().flat_map(lines_of).filter(|line| question.choice.wants(&line.name)).collect();
     if let Some(order) = question.order {
         lines.sort_by(|a, b| compare(order, &a.name, &b.name));
     }
@@ -126,6 +98,3 @@ fn push_name(bytes: &mut Vec<u8>, name: &[u8]) {
         bytes.extend_from_slice(name);
     }
 }
-
-/// What stands behind a tag's name on the line of what it points to.
-const PEELED: &[u8] = b"^{}";

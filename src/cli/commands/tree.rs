@@ -3,10 +3,11 @@
 use bstr::{BStr, ByteSlice as _};
 
 use crate::agent::{EntryType, Snapshot, Source, TreeItem, TreeNode, TreePicture};
-use crate::cli::args::Tree;
+use crate::cli::args::{DEFAULT_MAX_ENTRIES, Tree};
 use crate::cli::output::{Output, push_fmt};
 use crate::cli::quote::push_quoted;
 use crate::error::Error;
+use crate::text::amounts::Count;
 use crate::view::picture::PictureOptions;
 
 /// `path` is that of the address, and is drawn when the command line has none.
@@ -19,7 +20,7 @@ pub(super) async fn tree<S: Source>(
     let path = if args.path.is_empty() { path } else { args.path.as_encoded_bytes().as_bstr() };
     let options = PictureOptions {
         max_depth: args.depth,
-        max_entries: args.max_entries,
+        max_entries: args.max_entries.unwrap_or(DEFAULT_MAX_ENTRIES),
         only_folders: args.folders,
     };
     let picture = snapshot.tree_picture(path, &options).await?;
@@ -116,12 +117,8 @@ fn push_node(bytes: &mut Vec<u8>, node: &TreeNode) {
 }
 
 fn push_total(bytes: &mut Vec<u8>, picture: &TreePicture) {
-    let count = |number: u64, one: &str| match number {
-        1 => format!("1 {one}"),
-        _ => format!("{number} {one}s"),
-    };
     let below = picture.below;
-    let (folders, files) = (count(below.folders, "folder"), count(below.files, "file"));
+    let (folders, files) = (Count(below.folders, "folder"), Count(below.files, "file"));
     push_fmt(bytes, format_args!("\n{folders}, {files}"));
     let left_out = picture.items.iter().map(|item| item.left_out);
     let left_out = left_out.fold(picture.left_out, u64::saturating_add);

@@ -1,6 +1,7 @@
 //! A diagnosis as a table that fits into a terminal of 80 columns.
 
 use crate::agent::{AuthDiagnosis, Diagnosis, DoctorFinding};
+use crate::text::amounts::Count;
 
 /// Columns of a line.
 const WIDTH: usize = 80;
@@ -39,9 +40,9 @@ pub(super) fn table(diagnosis: &Diagnosis) -> String {
         push(&mut lines, 0, "", sentence);
     }
     let cost = format!(
-        "This took {} requests and {} bytes; no answer was read beyond {} KiB.",
-        diagnosis.requests,
-        diagnosis.bytes_received,
+        "This took {} and {}; no answer was read beyond {} KiB.",
+        Count(diagnosis.requests, "request"),
+        Count(diagnosis.bytes_received, "byte"),
         diagnosis.max_answer_bytes >> 10
     );
     push(&mut lines, 0, "", &cost);

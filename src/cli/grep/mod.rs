@@ -7,11 +7,12 @@ use bstr::BString;
 use self::printer::{Look, Printer};
 use super::args::Grep;
 use super::color::Paint;
-use super::output::{Names, Output};
-use super::{exit, failure, types};
+use super::output::{Names, Output, push_fmt};
+use super::{exit, failure};
 use crate::agent::{Snapshot, Source};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
+use crate::view::file_types;
 use crate::view::glob::PathFilter;
 use crate::view::grep::{
     GrepOptions, MatchOptions, Matcher, Output as Report, PatternKind, PatternSpec, SearchOptions,
@@ -52,7 +53,7 @@ impl Search {
             max_regex_bytes: limits.max_regex_bytes,
         };
         let paths: Vec<BString> = paths.iter().map(|path| path.as_encoded_bytes().into()).collect();
-        let types = types::globs(&args.types, &args.types_not)?;
+        let types = file_types::globs(&args.types.0)?;
         let (before, after) = args.context_lines();
         let search = SearchOptions {
             invert: args.invert_match,
@@ -116,6 +117,15 @@ impl Search {
         }
         Ok(exit::of_answer(summary.hits > 0, !summary.stopped_early))
     }
+}
+
+/// One line for each type of files: its name and globs.
+pub(super) fn type_list() -> Vec<u8> {
+    let mut lines = Vec::new();
+    for kind in file_types::all() {
+        push_fmt(&mut lines, format_args!("{}: {}\n", kind.name, kind.globs.join(", ")));
+    }
+    lines
 }
 
 /// A path that is not there is a slip of the pen, not a search without a hit.

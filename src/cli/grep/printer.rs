@@ -6,6 +6,7 @@ use std::ops::Range;
 use crate::cli::color::{MATCH, NAME, NUMBER, Paint, SEPARATOR};
 use crate::cli::output::{Names, Output, push_fmt};
 use crate::error::Error;
+use crate::text::amounts::Count;
 use crate::view::excerpt::excerpt;
 use crate::view::grep::{ContextLine, FileRef, FileSummary, Hit, Output as Report, Sink};
 
@@ -88,7 +89,7 @@ impl Printer {
             _ => 0..text.len(),
         };
         if shown.start > 0 {
-            push_fmt(bytes, format_args!("[... {} bytes] ", shown.start));
+            push_fmt(bytes, format_args!("[... {}] ", count_bytes(shown.start)));
         }
         let mut at = shown.start;
         if self.look.paint.is_on() {
@@ -101,7 +102,7 @@ impl Printer {
         }
         bytes.extend_from_slice(text.get(at..shown.end).unwrap_or_default());
         if shown.end < text.len() {
-            push_fmt(bytes, format_args!(" [... {} bytes]", text.len() - shown.end));
+            push_fmt(bytes, format_args!(" [... {}]", count_bytes(text.len() - shown.end)));
         }
     }
 
@@ -112,6 +113,10 @@ impl Printer {
             bytes.push(b'\n');
         }
     }
+}
+
+fn count_bytes(bytes: usize) -> Count {
+    Count(bytes as u64, "byte")
 }
 
 impl Sink for Printer {

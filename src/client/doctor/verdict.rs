@@ -8,6 +8,7 @@ use crate::oid::ObjectId;
 use crate::pktline::PktError;
 use crate::protocol::{Deepen, FetchRequest, ProtocolError};
 use crate::store::Ref;
+use crate::text::amounts::Count;
 use crate::text::escape_for_people;
 
 use super::facts::TreeFacts;
@@ -368,7 +369,7 @@ impl Examination {
     /// Takes the answer to the [question](Self::ask_object_info) for the size of `id`.
     pub fn judge_object_info(&mut self, sizes: &[(ObjectId, u64)], id: &ObjectId) {
         let judged = match sizes.iter().find(|(told, _)| told == id) {
-            Some((_, size)) => (Verdict::Honoured, format!("a file of {size} bytes")),
+            Some((_, size)) => (Verdict::Honoured, format!("a file of {}", Count(*size, "byte"))),
             None => (Verdict::Ignored, "no size was told".into()),
         };
         self.note_object_info(judged);
