@@ -456,7 +456,11 @@ fn names_that_do_not_exist_are_answered_with_those_that_do() {
         ("mian", "README", &["no ref 'mian' in http://", "did you mean 'main'?"][..]),
         ("zzzzzz", "README", &["no ref 'zzzzzz' in http://", "name one of its 2 refs"]),
         ("HEAD", "src/mian.rs", &["'src/mian.rs' at HEAD (", "); did you mean 'src/main.rs'?"]),
-        ("HEAD", "quite/else", &["'quite/else' at HEAD (", "); list what is there"]),
+        (
+            "HEAD",
+            "quite/else",
+            &["'quite/else' at HEAD (", "there is no 'quite'; list what is there"],
+        ),
         ("HEAD", "README/x", &["'README/x' at HEAD (", "): 'README' is a file"]),
         ("HEAD", "src", &["'src' is a folder: list it"]),
         ("ma\u{202e}in", "README", &["no ref 'ma\\u{202e}in'", "name one of its 2 refs"]),

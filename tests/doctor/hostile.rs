@@ -130,7 +130,7 @@ fn a_host_that_falls_silent_is_left_after_two_questions() {
     let dead = Behaviour { silent: true, ..Behaviour::default() };
     let host = InProcess::new(sandbox.repos(), dead);
     let error = run(examine(&host, &host.url("r.git"), DoctorOptions::default())).unwrap_err();
-    assert_eq!((error.kind(), error.code()), (ErrorKind::Transport, "too_slow"));
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Transport, "stalled"));
 }
 
 #[test]
