@@ -461,7 +461,7 @@ fn names_that_do_not_exist_are_answered_with_those_that_do() {
             "quite/else",
             &["'quite/else' at HEAD (", "there is no 'quite'; list what is there"],
         ),
-        ("HEAD", "README/x", &["'README/x' at HEAD (", "): 'README' is a file"]),
+        ("HEAD", "README/x", &["'README/x' does not exist: 'README' is a file"]),
         ("HEAD", "src", &["'src' is a folder: list it"]),
         ("ma\u{202e}in", "README", &["no ref 'ma\\u{202e}in'", "name one of its 2 refs"]),
     ] {
