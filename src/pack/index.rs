@@ -5,7 +5,7 @@
 //! and the fan-out table are checked once, every other access is bounds-checked, so a
 //! damaged index answers wrongly or not at all but never panics. It does not look into
 //! the pack; whoever opens both compares [`PackIndex::pack_checksum`] with the pack's
-//! trailer. Writing is in [`write`].
+//! trailer. Writing is in [`mod@write`].
 
 pub mod write;
 

@@ -3,7 +3,7 @@
 //! Follows git's `protocol-pack` and `protocol-capabilities`. A server lists all its refs
 //! at once and its capabilities with the first; a request is one list of lines; the
 //! answer has no sections. Version 1 is version 0 with a line before it. What is asked
-//! for is the same [`FetchRequest`](super::FetchRequest) as in version 2, and answers are
+//! for is the same [`FetchRequest`] as in version 2, and answers are
 //! the same [`FetchEvent`](super::FetchEvent)s; words that version 0 does not have
 //! (`want-ref`, `sideband-all`, `wait-for-done`) are left out of a request.
 
