@@ -2,8 +2,9 @@
 //!
 //! A worker goes on from what it just made; then takes its own newest task; without one,
 //! the oldest of a peer, which has the most below it; and only then begins at the next
-//! place, so that trees that were begun end first and let go of their bases. When there is nothing of all this it sleeps, and
-//! whoever puts a task where others can take it wakes one. `tally` knows when all is over.
+//! place, so that trees that were begun end first and let go of their bases. When there is
+//! nothing of all this it sleeps, and whoever puts a task where others can take it wakes
+//! one. `tally` knows when all is over.
 
 mod tally;
 

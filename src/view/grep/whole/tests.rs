@@ -53,7 +53,8 @@ impl Objects for Plain<'_> {
     }
 }
 
-/// Runs every part on a thread of its own, and counts them.
+/// Runs every part on a thread of its own, and counts them. Where no thread can be started
+/// the parts run in turn.
 #[derive(Default)]
 struct Threads(AtomicUsize);
 
@@ -64,6 +65,9 @@ impl Workers for Threads {
 
     fn run(&self, n: usize, job: &(dyn Fn(usize) + Sync)) {
         self.0.fetch_add(n, Ordering::Relaxed);
+        if cfg!(target_family = "wasm") {
+            return (0..n).for_each(job);
+        }
         std::thread::scope(|scope| (0..n).for_each(|part| drop(scope.spawn(move || job(part)))));
     }
 }
