@@ -13,8 +13,8 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use gitsip::agent::{
-    CloneOptions, Exchange, PrefetchOptions, ReadOptions, Remote, RemoteOptions, Repo, Snapshot,
-    Source as _, Stats,
+    Ask as _, CloneOptions, Exchange, PrefetchOptions, ReadOptions, ReadQuery, Remote,
+    RemoteOptions, Repo, Snapshot, Source as _, Stats, Stop,
 };
 use gitsip::client::Conversation;
 use gitsip::client::credentials::{Asked, Auth, AuthSource};
@@ -179,6 +179,37 @@ fn what_is_asked_of_a_host_is_told_in_words() {
 }
 
 #[test]
+fn a_question_is_told_with_what_it_came_to() {
+    let (_sandbox, server) = served(Behaviour::default());
+    let (repo, _) = head_of(&server);
+    let seen = traced(|| {
+        let stop = Stop::default();
+        let cut = ReadQuery { limit: Some(1), ..read_query(&["a", "b/c"]) };
+        run(cut.ask(&repo, &stop)).unwrap();
+        run(read_query(&["a", "b/c"]).stream(&repo, &stop, |_| Ok(true))).unwrap();
+        stop.cancel();
+        run(read_query(&["a"]).ask(&repo, &stop)).unwrap_err();
+    });
+    let questions: Vec<&str> = seen
+        .iter()
+        .filter(|seen| seen.name == "gitsip.question")
+        .map(|seen| seen.text.split("r.git\" ").last().unwrap())
+        .collect();
+    let stats = repo.stats();
+    let bytes: Vec<u64> = stats.exchanges.iter().map(|exchange| exchange.bytes).collect();
+    assert_eq!(kinds(&stats)[2..], ["refs", "commits", "blobs", "refs"]);
+    let first: u64 = bytes[2..5].iter().sum();
+    assert_eq!(
+        questions,
+        [
+            format!("items=1 requests=3 bytes={first} truncated=\"limit\""),
+            format!("items=2 requests=1 bytes={}", bytes[5]),
+            "items=0 error=\"cancelled\"".to_owned(),
+        ]
+    );
+}
+
+#[test]
 fn neither_tells_a_secret() {
     let seen = trace_everything();
     assert!(!seen.is_empty());
@@ -216,7 +247,7 @@ fn trace_everything() -> Vec<Seen> {
         let options = RemoteOptions { auth_source: source.clone(), ..RemoteOptions::default() };
         let remote = run(Remote::open(server.clone(), &server.url("r.git"), options)).unwrap();
         let repo = Repo::new(remote, Limits::default());
-        read(&run(repo.snapshot("HEAD")).unwrap(), "a");
+        run(read_query(&[SECRET, "a"]).ask(&repo, &Stop::default())).unwrap();
     });
     server.set_behaviour(Behaviour {
         redirect: Some(("/old.git".into(), "http://in.process/r.git".into())),
@@ -297,10 +328,15 @@ impl tracing::Subscriber for Recorder {
         let mut text = Text::default();
         span.record(&mut text);
         self.note(span.metadata(), text.0);
-        span::Id::from_u64(1)
+        span::Id::from_u64(SEEN.with_borrow(Vec::len) as u64)
     }
 
-    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+    fn record(&self, span: &span::Id, values: &span::Record<'_>) {
+        let mut text = Text::default();
+        values.record(&mut text);
+        SEEN.with_borrow_mut(|seen| seen[span.into_u64() as usize - 1].text += &text.0);
+    }
+
     fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
 
     fn event(&self, event: &tracing::Event<'_>) {
@@ -380,6 +416,11 @@ fn head_of(server: &InProcess) -> (Repo<Remote<InProcess>>, Snapshot<Remote<InPr
 
 fn read(snapshot: &Snapshot<Remote<InProcess>>, path: &str) {
     run(snapshot.read_path(path, ReadOptions::default())).unwrap();
+}
+
+fn read_query(paths: &[&str]) -> ReadQuery {
+    let paths = paths.iter().map(|path| (*path).into()).collect();
+    ReadQuery { paths, ..ReadQuery::default() }
 }
 
 fn kinds(stats: &Stats) -> Vec<&'static str> {

@@ -13,9 +13,10 @@ mod tree;
 mod weigh;
 
 use bstr::BString;
+use tracing::Instrument as _;
 
 use crate::error::{Error, ErrorKind};
-use crate::limits::Interrupted;
+use crate::limits::{Interrupted, Reservation};
 use crate::store::Objects as _;
 use crate::view::ViewError;
 use crate::view::walk::Place;
@@ -30,6 +31,7 @@ use super::results::{
 use super::snapshot::Snapshot;
 use super::source::Source;
 use super::stop::Stop;
+use super::trace;
 
 use page::Page;
 
@@ -65,12 +67,14 @@ pub trait Ask: Sized {
     /// What is found.
     type Item;
 
+    /// The word that JSON and traces have for the question.
+    #[doc(hidden)]
+    const METHOD: &'static str;
+
     #[doc(hidden)]
     fn run<S: Source, F: FnMut(Self::Item) -> Result<bool, Error>>(
         &self,
-        repo: &Repo<S>,
-        stop: &Stop,
-        page: Page<F>,
+        call: Call<'_, S, F>,
     ) -> impl Future<Output = Result<Envelope, Error>>;
 
     /// One page of the answer.
@@ -88,11 +92,11 @@ pub trait Ask: Sized {
         async {
             let mut items = Vec::new();
             let paid = repo.source.budget().empty();
-            let page = Page::new(DEFAULT_PAGE_BYTES, Some(paid), |item| {
+            let collect = |item| {
                 items.push(item);
                 Ok(true)
-            });
-            let envelope = self.run(repo, stop, page).await?;
+            };
+            let envelope = put(self, repo, stop, DEFAULT_PAGE_BYTES, Some(paid), collect).await?;
             Ok(envelope.with(items))
         }
     }
@@ -109,8 +113,28 @@ pub trait Ask: Sized {
         stop: &Stop,
         take: impl FnMut(Self::Item) -> Result<bool, Error>,
     ) -> impl Future<Output = Result<Envelope, Error>> {
-        self.run(repo, stop, Page::new(u64::MAX, None, take))
+        put(self, repo, stop, u64::MAX, None, take)
     }
+}
+
+/// Answers `question` within its span, on a page of `max_bytes` that is paid from `paid`.
+async fn put<Q: Ask, S: Source>(
+    question: &Q,
+    repo: &Repo<S>,
+    stop: &Stop,
+    max_bytes: u64,
+    paid: Option<Reservation>,
+    mut take: impl FnMut(Q::Item) -> Result<bool, Error>,
+) -> Result<Envelope, Error> {
+    let span = trace::question(Q::METHOD, || repo.source.name());
+    let mut items = 0;
+    let page = Page::new(max_bytes, paid, |item| {
+        items += 1;
+        take(item)
+    });
+    let answered = question.run(Call { repo, stop, page }).instrument(span.clone()).await;
+    trace::answered(&span, items, &answered);
+    answered
 }
 
 /// The answer to any question; in JSON just that answer.
@@ -168,9 +192,17 @@ impl<S: Source> Repo<S> {
     }
 }
 
+/// A question as it is put: to whom, until when, and where its answer goes.
+pub struct Call<'a, S, F> {
+    repo: &'a Repo<S>,
+    stop: &'a Stop,
+    page: Page<F>,
+}
+
 /// A question about a commit, on its way to an answer.
-struct Asking<S> {
+struct Asking<S, F> {
     snapshot: Snapshot<S>,
+    page: Page<F>,
     question: Question,
     /// The ref of the page before, when there was one.
     ref_name: Option<BString>,
@@ -186,32 +218,40 @@ struct Ended {
     truncated: Option<Truncated>,
     /// Where the next page begins.
     next: Option<Position>,
-    /// Items on this page.
-    taken: u64,
     search: Option<SearchStats>,
 }
 
-impl<S: Source> Asking<S> {
+impl<S: Source, F> Call<'_, S, F> {
+    /// The same with the page that a question wants.
+    fn bounded(self, limit: Option<u64>, max_bytes: Option<u64>) -> Self {
+        Self { page: self.page.bounded(limit, max_bytes), ..self }
+    }
+
+    /// Pins the commit that `question` is about: the one that `at` names, or that of the
+    /// page before.
     async fn begin(
-        repo: &Repo<S>,
-        stop: &Stop,
+        self,
         at: &str,
-        cursor: Option<&str>,
+        cursor: Option<&String>,
         question: Question,
-    ) -> Result<Self, Error> {
+    ) -> Result<Asking<S, F>, Error> {
+        let Self { repo, stop, page } = self;
         let before = repo.stats();
         let Some(text) = cursor else {
             let snapshot = stop.guard(repo.snapshot(at)).await?.stopped_by(stop);
-            return Ok(Self { snapshot, question, ref_name: None, found: 0, at: None, before });
+            let (ref_name, found, at) = (None, 0, None);
+            return Ok(Asking { snapshot, page, question, ref_name, found, at, before });
         };
         let Cursor { commit, ref_name, found, at: place, .. } = Cursor::decode(text, question)?;
         // Only refs have no commit, and theirs is another question.
         let commit = commit.ok_or_else(bad_place)?;
         // What is said of it is what the first page said.
         let snapshot = repo.snapshot(commit.to_string()).await?.called(at).stopped_by(stop);
-        Ok(Self { snapshot, question, ref_name, found, at: Some(place), before })
+        Ok(Asking { snapshot, page, question, ref_name, found, at: Some(place), before })
     }
+}
 
+impl<S: Source, F> Asking<S, F> {
     /// Where a walk begins.
     fn place(&self) -> Result<Place, Error> {
         match &self.at {
@@ -222,11 +262,11 @@ impl<S: Source> Asking<S> {
     }
 
     fn end(self, schema: &'static str, ended: Ended) -> Envelope {
-        let Ended { truncated, next, taken, search } = ended;
+        let Ended { truncated, next, search } = ended;
         let commit = Some(self.snapshot.commit());
         let ref_name = self.ref_name.or_else(|| self.snapshot.ref_name());
         let next = next.map(|at| {
-            let found = self.found.saturating_add(taken);
+            let found = self.found.saturating_add(self.page.taken());
             let (question, ref_name) = (self.question, ref_name.clone());
             Cursor { question, commit, ref_name, found, at }.encode()
         });

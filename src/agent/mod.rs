@@ -12,6 +12,7 @@
 //! | name | what | level | fields |
 //! |---|---|---|---|
 //! | `gitsip.open` | span | info | `repo` |
+//! | `gitsip.question` | span: all of an [`Ask`] | info | `method`, `repo`, `items`, `requests`, `bytes`, `truncated`, `error` |
 //! | `gitsip.refs` | span | info | `prefixes` |
 //! | `gitsip.fetch` | span | info | `kind`, `objects` |
 //! | `gitsip.sending` | event: a request is sent | debug | `kind`, `objects` |
@@ -23,8 +24,10 @@
 //! | `gitsip.wanted` | event: objects are fetched or waited for | debug | `mine`, `others` |
 //! | `gitsip.received` | event: objects came | debug | `objects`, `new_objects`, `deltas` |
 //!
-//! `kind` is that of [`Exchange::kind`]. `status` and `error` are left out where there are
-//! none.
+//! `kind` is that of [`Exchange::kind`], `method` a word of [`Query::METHODS`]. What a question
+//! asks for is not traced, and what it came to only when it has ended: `items` found, what it
+//! cost, and either `truncated` by [`Truncated::code`] or an `error` by its code. `truncated`,
+//! `status` and `error` are left out where there are none.
 
 mod ask;
 mod climb;

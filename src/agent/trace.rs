@@ -6,12 +6,16 @@
 
 use std::time::Duration;
 
+use tracing::field::Empty;
 use tracing::{Level, Span, event, span};
 
 use crate::client::address::RepoUrl;
 use crate::client::conversation::Fetched;
 use crate::client::journal::{Exchange, Purpose};
 use crate::client::ladder::Fallback;
+use crate::error::Error;
+
+use super::results::{Envelope, Truncated};
 
 /// The target of every span and event.
 const TARGET: &str = "gitsip";
@@ -27,6 +31,29 @@ pub(super) fn refs(prefixes: usize) -> Span {
 pub(super) fn fetch(purpose: &Purpose) -> Span {
     let Purpose { kind, objects, .. } = *purpose;
     span!(target: TARGET, Level::INFO, "gitsip.fetch", kind = kind.code(), objects)
+}
+
+/// A whole question of the kind `method` to the repository `name`.
+pub(super) fn question(method: &str, name: impl FnOnce() -> String) -> Span {
+    span!(
+        target: TARGET, Level::INFO, "gitsip.question",
+        method, repo = name(), items = Empty, requests = Empty, bytes = Empty,
+        truncated = Empty, error = Empty
+    )
+}
+
+/// What a question came to, in its span.
+pub(super) fn answered(span: &Span, items: u64, answer: &Result<Envelope, Error>) {
+    span.record("items", items);
+    match answer {
+        Ok(Envelope { truncated, stats, .. }) => {
+            span.record("requests", stats.requests).record("bytes", stats.bytes_received);
+            span.record("truncated", truncated.map(Truncated::code));
+        }
+        Err(error) => {
+            span.record("error", error.code());
+        }
+    }
 }
 
 pub(super) fn sending(purpose: &Purpose) {

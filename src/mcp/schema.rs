@@ -49,9 +49,8 @@ pub(super) fn input(method: Method) -> JsonObject {
                 json!({"type": "string", "enum": modes, "default": modes[0]}),
             );
         }
-        Method::Glob => required.push("patterns"),
         Method::Read => required.push("paths"),
-        Method::Ls | Method::Refs | Method::Tree => {}
+        Method::Glob | Method::Ls | Method::Refs | Method::Tree => {}
     }
     object(json!({
         "type": "object",

@@ -167,8 +167,9 @@ impl Method {
                 ("pattern", "patterns"),
                 ("path", "paths"),
                 ("glob", "globs"),
+                ("type", "types"),
             ],
-            Self::Glob => &[("pattern", "patterns")],
+            Self::Glob => &[("pattern", "patterns"), ("type", "types")],
             Self::Read => &[("path", "paths")],
             Self::Ls | Self::Refs | Self::Tree => &[],
         }
@@ -262,7 +263,7 @@ fn kind(value: &Value) -> &'static str {
 }
 
 /// Fields that hold several.
-const LISTS: [&str; 3] = ["patterns", "paths", "globs"];
+const LISTS: [&str; 4] = ["patterns", "paths", "globs", "types"];
 /// Lines of a read when nothing is said.
 const MAX_LINES: u64 = 2_000;
 /// Bytes that are given of a line that matches.

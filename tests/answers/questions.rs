@@ -173,6 +173,36 @@ fn a_tree_that_names_more_paths_than_anybody_walks_is_drawn_at_once() {
 }
 
 #[test]
+fn paths_are_chosen_by_type_as_files_to_search_are() {
+    let sandbox = Sandbox::new();
+    let paths = ["a.rs", "a.py", "src/b.rs", "src/c.md", "src/Makefile"];
+    sandbox.bare("r.git").commit("main", &paths.map(|path| File::new(path, "x\n")));
+    let repo = open(&host(&sandbox));
+    let found = |patterns: &[&str], types: &[&str], path: &str| {
+        let texts = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let (patterns, types) = (texts(patterns), texts(types));
+        let query = GlobQuery { patterns, types, path: path.into(), ..GlobQuery::default() };
+        let items = ask(&repo, &query).map(|answer| answer.items)?;
+        Ok::<_, gitsip::Error>(
+            items.into_iter().map(|entry| entry.path.to_string()).collect::<Vec<_>>(),
+        )
+    };
+    assert_eq!(found(&[], &["rust"], "").unwrap(), ["a.rs", "src/b.rs"]);
+    assert_eq!(found(&[], &["rust", "make"], "src").unwrap(), ["src/Makefile", "src/b.rs"]);
+    assert_eq!(found(&["src/**"], &["!rust"], "").unwrap(), ["src/Makefile", "src/c.md"]);
+    assert_eq!(found(&["a.*"], &["py"], "").unwrap(), ["a.py"]);
+    assert!(found(&["*.rs"], &["py"], "").unwrap().is_empty());
+    let requests = repo.stats().requests;
+    let refused = [found(&[], &[], ""), found(&["*"], &["ruts"], "")];
+    assert!(
+        refused
+            .iter()
+            .all(|error| { error.as_ref().is_err_and(|error| error.kind() == ErrorKind::Usage) })
+    );
+    assert_eq!(repo.stats().requests, requests, "judged before anything is asked of the host");
+}
+
+#[test]
 fn questions_are_read_from_json_and_slips_are_named() {
     let read = |json: &str| serde_json::from_str::<Query>(json);
     let Ok(Query::Grep(grep)) = read(

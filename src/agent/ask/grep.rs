@@ -8,15 +8,13 @@ use bstr::BString;
 
 use super::super::cursor::{Meaning, Position, Question};
 use super::super::query::{GrepQuery, OutputMode};
-use super::super::repo::Repo;
 use super::super::results::{
     Envelope, FileMatches, GrepItem, Hit, NearLine, SearchStats, Truncated,
 };
 use super::super::snapshot::{Searched, Snapshot};
 use super::super::source::Source;
-use super::super::stop::Stop;
 use super::page::{Offered, Page};
-use super::{Ask, Asking, Ended, bad_place, check_sizes, partial};
+use super::{Ask, Call, Ended, bad_place, check_sizes, partial};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::view::file_types;
@@ -32,23 +30,23 @@ const MAX_CONTEXT: u32 = 1_000;
 
 impl Ask for GrepQuery {
     type Item = GrepItem;
+    const METHOD: &str = "grep";
 
     async fn run<S: Source, F: FnMut(GrepItem) -> Result<bool, Error>>(
         &self,
-        repo: &Repo<S>,
-        stop: &Stop,
-        page: Page<F>,
+        call: Call<'_, S, F>,
     ) -> Result<Envelope, Error> {
         let globs = [&self.globs, &self.names, &self.types].map(Vec::len);
         let most = globs.into_iter().fold(self.patterns.len(), usize::max);
         check_sizes(most, self.paths.len())?;
         // Judged before anything is fetched.
-        let matcher = self.matcher(&repo.limits)?;
-        let filter = PathFilter::new(&self.globs, &self.paths, &repo.limits)?;
+        let limits = &*call.repo.limits;
+        let matcher = self.matcher(limits)?;
+        let filter = PathFilter::new(&self.globs, &self.paths, limits)?;
         let names = [file_types::globs(&self.types)?, self.names.clone()].concat();
         let filter = filter.with_names(&names)?;
-        let cursor = self.cursor.as_deref();
-        let asking = Asking::begin(repo, stop, &self.at, cursor, self.question()).await?;
+        let call = call.bounded(self.limit, self.max_bytes);
+        let mut asking = call.begin(&self.at, self.cursor.as_ref(), self.question()).await?;
         if !filter.is_unrestricted() {
             check_paths(&asking.snapshot, &self.paths).await?;
         }
@@ -63,14 +61,15 @@ impl Ask for GrepQuery {
         let total_left = self.max_total.map(|total| total.saturating_sub(asking.found));
         if total_left == Some(0) {
             let truncated = Some(Truncated::Total);
-            let ended = Ended { truncated, next: None, taken: 0, search: None };
+            let ended = Ended { truncated, next: None, search: None };
             return Ok(asking.end("gitsip.grep/1", ended));
         }
-        let limit = self.limit.into_iter().chain(total_left).min();
-        let mut page = page.bounded(limit, self.max_bytes);
+        if let Some(left) = total_left {
+            asking.page.at_most(left);
+        }
         let options = GrepOptions { filter, search: self.search_options(total_left)? };
         let start = (place, within.as_ref().map(|(_, within)| *within));
-        let mut sink = Collector::new(self, within, total_left, &mut page);
+        let mut sink = Collector::new(self, within, total_left, &mut asking.page);
         let searched = asking.snapshot.search(matcher, options, start, &mut sink).await?;
         let ended = sink.end(searched)?;
         Ok(asking.end("gitsip.grep/1", ended))
@@ -89,7 +88,7 @@ impl GrepQuery {
             self.binary,
         ];
         let flags = flags.iter().fold(0, |bits, &flag| bits << 1 | u64::from(flag));
-        Meaning::of("grep")
+        Meaning::of(Self::METHOD)
             .text(&self.at)
             .texts(&self.patterns)
             .texts(&self.globs)
@@ -257,7 +256,6 @@ impl<'a, F: FnMut(GrepItem) -> Result<bool, Error>> Collector<'a, F> {
             // Lines that were still to come around it are not waited for.
             self.flush()?;
         }
-        let taken = self.page.taken();
         let truncated = match error {
             None if self.is_beyond_total => Some(Truncated::Total),
             None => self.refused,
@@ -268,7 +266,7 @@ impl<'a, F: FnMut(GrepItem) -> Result<bool, Error>> Collector<'a, F> {
                 {
                     Some(Truncated::Total)
                 }
-                Some(why) if taken > 0 => Some(self.refused.unwrap_or(why)),
+                Some(why) if self.page.taken() > 0 => Some(self.refused.unwrap_or(why)),
                 _ => return Err(error),
             },
         };
@@ -276,7 +274,7 @@ impl<'a, F: FnMut(GrepItem) -> Result<bool, Error>> Collector<'a, F> {
             None | Some(Truncated::Total) => None,
             Some(_) => Some(self.position(place)),
         };
-        Ok(Ended { truncated, next, taken, search: Some(SearchStats::of(&stats)) })
+        Ok(Ended { truncated, next, search: Some(SearchStats::of(&stats)) })
     }
 
     /// Where the next page begins, given the place of the last file.

@@ -7,40 +7,39 @@ use bstr::BString;
 use super::super::cursor::{Meaning, Position};
 use super::super::prefetch::PrefetchOptions;
 use super::super::query::{GlobQuery, LsQuery, PrefetchQuery, StatQuery};
-use super::super::repo::Repo;
 use super::super::results::{
     Entry, EntryType, Envelope, Failure, Folder, Prefetched, ReadError, StatItem, Truncated,
 };
 use super::super::snapshot::Walked;
 use super::super::source::Source;
-use super::super::stop::Stop;
-use super::page::{Offered, Page};
-use super::{Ask, Asking, Ended, bad_place, check_sizes, partial};
+use super::page::Offered;
+use super::{Ask, Asking, Call, Ended, bad_place, check_sizes, partial};
 use crate::error::{Error, ErrorKind};
 use crate::store::Objects as _;
+use crate::view::file_types;
 use crate::view::glob::PathFilter;
 use crate::view::walk::{Place, WalkEntry, WalkOptions};
 
 impl Ask for LsQuery {
     type Item = Entry;
+    const METHOD: &str = "ls";
 
     async fn run<S: Source, F: FnMut(Entry) -> Result<bool, Error>>(
         &self,
-        repo: &Repo<S>,
-        stop: &Stop,
-        page: Page<F>,
+        call: Call<'_, S, F>,
     ) -> Result<Envelope, Error> {
-        let mut page = page.bounded(self.limit, self.max_bytes);
-        let meaning = Meaning::of("ls").text(&self.at).text(&self.path);
+        let limits = &*call.repo.limits;
+        let meaning = Meaning::of(Self::METHOD).text(&self.at).text(&self.path);
         let question = meaning.number(self.recursive.into()).question();
-        let asking = Asking::begin(repo, stop, &self.at, self.cursor.as_deref(), question).await?;
+        let call = call.bounded(self.limit, self.max_bytes);
+        let mut asking = call.begin(&self.at, self.cursor.as_ref(), question).await?;
         let folder = asking.snapshot.ls(&self.path).await?;
         let ended = if self.recursive {
             let folder = [folder.resolved_path];
-            let filter = PathFilter::new(&[] as &[&str], &folder, &repo.limits)?;
-            walk(&asking, filter, true, &mut page).await?
+            let filter = PathFilter::new(&[] as &[&str], &folder, limits)?;
+            walk(&mut asking, filter, true).await?
         } else {
-            entries(&asking, folder, &mut page)?
+            entries(&mut asking, folder)?
         };
         Ok(asking.end("gitsip.ls/1", ended))
     }
@@ -48,47 +47,50 @@ impl Ask for LsQuery {
 
 impl Ask for GlobQuery {
     type Item = Entry;
+    const METHOD: &str = "glob";
 
     async fn run<S: Source, F: FnMut(Entry) -> Result<bool, Error>>(
         &self,
-        repo: &Repo<S>,
-        stop: &Stop,
-        page: Page<F>,
+        call: Call<'_, S, F>,
     ) -> Result<Envelope, Error> {
-        let mut page = page.bounded(self.limit, self.max_bytes);
-        check_sizes(self.patterns.len(), 0)?;
-        if self.patterns.is_empty() {
+        check_sizes(self.patterns.len().max(self.types.len()), 0)?;
+        if self.patterns.is_empty() && self.types.is_empty() {
             let why = "no pattern given; name one such as *.rs, or list with ls";
             return Err(Error::new(ErrorKind::Usage, why));
         }
+        let limits = &*call.repo.limits;
+        let names = file_types::globs(&self.types)?;
+        let filter = |folder: &BString| {
+            let folder = slice::from_ref(folder);
+            PathFilter::new(&self.patterns, folder, limits)?.with_names(&names)
+        };
         // Judged before anything is fetched.
-        PathFilter::new(&self.patterns, slice::from_ref(&self.path), &repo.limits)?;
-        let meaning = Meaning::of("glob").text(&self.at).text(&self.path);
-        let question = meaning.texts(&self.patterns).question();
-        let asking = Asking::begin(repo, stop, &self.at, self.cursor.as_deref(), question).await?;
+        filter(&self.path)?;
+        let meaning = Meaning::of(Self::METHOD).text(&self.at).text(&self.path);
+        let question = meaning.texts(&self.patterns).texts(&self.types).question();
+        let call = call.bounded(self.limit, self.max_bytes);
+        let mut asking = call.begin(&self.at, self.cursor.as_ref(), question).await?;
         let folder = match self.path.is_empty() {
             true => BString::default(),
             false => asking.snapshot.ls(&self.path).await?.resolved_path,
         };
-        let filter = PathFilter::new(&self.patterns, &[folder], &repo.limits)?;
-        let ended = walk(&asking, filter, false, &mut page).await?;
+        let ended = walk(&mut asking, filter(&folder)?, false).await?;
         Ok(asking.end("gitsip.glob/1", ended))
     }
 }
 
 impl Ask for StatQuery {
     type Item = StatItem;
+    const METHOD: &str = "stat";
 
     async fn run<S: Source, F: FnMut(StatItem) -> Result<bool, Error>>(
         &self,
-        repo: &Repo<S>,
-        stop: &Stop,
-        page: Page<F>,
+        call: Call<'_, S, F>,
     ) -> Result<Envelope, Error> {
-        let mut page = page.bounded(self.limit, self.max_bytes);
         check_sizes(0, self.paths.len())?;
-        let question = Meaning::of("stat").text(&self.at).texts(&self.paths).question();
-        let asking = Asking::begin(repo, stop, &self.at, self.cursor.as_deref(), question).await?;
+        let question = Meaning::of(Self::METHOD).text(&self.at).texts(&self.paths).question();
+        let call = call.bounded(self.limit, self.max_bytes);
+        let mut asking = call.begin(&self.at, self.cursor.as_ref(), question).await?;
         let first = match asking.at {
             None => 0,
             Some(Position::Part { path, offset: 0 }) => path,
@@ -104,44 +106,42 @@ impl Ask for StatQuery {
                 }
                 Err(error) => return Err(error),
             };
-            if let Offered::Refused(why) = page.offer(item)? {
+            if let Offered::Refused(why) = asking.page.offer(item)? {
                 truncated = Some(why);
                 next = Some(Position::Part { path: number, offset: 0 });
                 break;
             }
         }
-        let ended = Ended { truncated, next, taken: page.taken(), search: None };
+        let ended = Ended { truncated, next, search: None };
         Ok(asking.end("gitsip.stat/1", ended))
     }
 }
 
 impl Ask for PrefetchQuery {
     type Item = Prefetched;
+    const METHOD: &str = "prefetch";
 
     async fn run<S: Source, F: FnMut(Prefetched) -> Result<bool, Error>>(
         &self,
-        repo: &Repo<S>,
-        stop: &Stop,
-        mut page: Page<F>,
+        call: Call<'_, S, F>,
     ) -> Result<Envelope, Error> {
         check_sizes(self.globs.len(), self.paths.len())?;
         let options = PrefetchOptions {
             max_blob_bytes: self.max_blob_bytes,
-            filter: PathFilter::new(&self.globs, &self.paths, &repo.limits)?,
+            filter: PathFilter::new(&self.globs, &self.paths, &call.repo.limits)?,
         };
-        let question = Meaning::of("prefetch").text(&self.at).question();
-        let asking = Asking::begin(repo, stop, &self.at, None, question).await?;
-        page.offer(asking.snapshot.prefetch(&options).await?)?;
-        let ended = Ended { truncated: None, next: None, taken: 1, search: None };
+        let question = Meaning::of(Self::METHOD).text(&self.at).question();
+        let mut asking = call.begin(&self.at, None, question).await?;
+        asking.page.offer(asking.snapshot.prefetch(&options).await?)?;
+        let ended = Ended { truncated: None, next: None, search: None };
         Ok(asking.end("gitsip.prefetch/1", ended))
     }
 }
 
 /// A page of the entries of `folder`.
 fn entries<S: Source, F: FnMut(Entry) -> Result<bool, Error>>(
-    asking: &Asking<S>,
+    asking: &mut Asking<S, F>,
     folder: Folder,
-    page: &mut Page<F>,
 ) -> Result<Ended, Error> {
     let first = match asking.place()?.levels() {
         [] => 0,
@@ -152,23 +152,23 @@ fn entries<S: Source, F: FnMut(Entry) -> Result<bool, Error>>(
     let mut next = None;
     let rest = folder.entries.into_iter().zip(0u32..);
     for (entry, number) in rest.skip(usize::try_from(first).unwrap_or(usize::MAX)) {
-        if let Offered::Refused(why) = page.offer(entry)? {
+        if let Offered::Refused(why) = asking.page.offer(entry)? {
             truncated = Some(why);
             next = Some(Position::At(Place::new(vec![number])));
             break;
         }
     }
-    Ok(Ended { truncated, next, taken: page.taken(), search: None })
+    Ok(Ended { truncated, next, search: None })
 }
 
 /// A page of the files, links and submodules that `filter` lets through.
 async fn walk<S: Source, F: FnMut(Entry) -> Result<bool, Error>>(
-    asking: &Asking<S>,
+    asking: &mut Asking<S, F>,
     filter: PathFilter,
     with_sizes: bool,
-    page: &mut Page<F>,
 ) -> Result<Ended, Error> {
-    let snapshot = &asking.snapshot;
+    let start = asking.place()?;
+    let Asking { snapshot, page, .. } = asking;
     let tree = snapshot.tree().await?;
     let store = snapshot.source().store();
     let (mut refused, mut failed) = (None, None);
@@ -191,7 +191,7 @@ async fn walk<S: Source, F: FnMut(Entry) -> Result<bool, Error>>(
             }
         }
     };
-    let walked = snapshot.walk_tree(tree, options, &asking.place()?, &mut visit).await;
+    let walked = snapshot.walk_tree(tree, options, &start, &mut visit).await;
     if let Some(error) = failed {
         return Err(error);
     }
@@ -204,5 +204,5 @@ async fn walk<S: Source, F: FnMut(Entry) -> Result<bool, Error>>(
         },
     };
     let next = place.map(Position::At);
-    Ok(Ended { truncated, next, taken: page.taken(), search: None })
+    Ok(Ended { truncated, next, search: None })
 }

@@ -10,7 +10,7 @@ use super::weigh::Weigh;
 const ITEM_BYTES: u64 = 256;
 
 /// A page that is being filled.
-pub struct Page<F> {
+pub(super) struct Page<F> {
     take: F,
     items_left: u64,
     bytes_left: u64,
@@ -38,6 +38,11 @@ impl<F> Page<F> {
         self.items_left = limit.unwrap_or(u64::MAX).max(1);
         self.bytes_left = max_bytes.unwrap_or(self.bytes_left);
         self
+    }
+
+    /// Gives room to no more than `items`.
+    pub(super) fn at_most(&mut self, items: u64) {
+        self.items_left = self.items_left.min(items);
     }
 
     /// Hands `item` on if there is room; the first item has room whatever its size.

@@ -5,16 +5,14 @@ use bytes::Bytes;
 
 use super::super::cursor::{Meaning, Position};
 use super::super::query::ReadQuery;
-use super::super::repo::Repo;
 use super::super::results::{
     Cut, Envelope, Failure, File, FilePart, ReadAnswer, ReadError, ReadItem, Truncated,
 };
 use super::super::snapshot::ReadOptions;
 use super::super::source::Source;
-use super::super::stop::Stop;
-use super::page::{Offered, Page};
+use super::page::Offered;
 use super::weigh::{char_bytes, text_bytes};
-use super::{Ask, Asking, Ended, bad_place, check_sizes};
+use super::{Ask, Call, Ended, bad_place, check_sizes};
 use crate::error::{Error, ErrorKind};
 use crate::view::lines::{LineRange, slice_lines};
 
@@ -23,23 +21,22 @@ const MIN_LINE_BYTES: u64 = 256;
 
 impl Ask for ReadQuery {
     type Item = ReadItem;
+    const METHOD: &str = "read";
 
     async fn run<S: Source, F: FnMut(ReadItem) -> Result<bool, Error>>(
         &self,
-        repo: &Repo<S>,
-        stop: &Stop,
-        page: Page<F>,
+        call: Call<'_, S, F>,
     ) -> Result<Envelope, Error> {
-        let mut page = page.bounded(None, self.max_bytes);
         check_sizes(0, self.paths.len())?;
         if self.paths.is_empty() {
             return Err(Error::new(ErrorKind::Usage, "no path given; name a file to read"));
         }
         let lines = self.lines.unwrap_or(LineRange::ALL);
-        let meaning = Meaning::of("read").text(&self.at).texts(&self.paths);
+        let meaning = Meaning::of(Self::METHOD).text(&self.at).texts(&self.paths);
         let meaning = meaning.number(lines.first).optional(lines.last);
         let question = meaning.number(self.no_follow.into()).question();
-        let asking = Asking::begin(repo, stop, &self.at, self.cursor.as_deref(), question).await?;
+        let call = call.bounded(None, self.max_bytes);
+        let mut asking = call.begin(&self.at, self.cursor.as_ref(), question).await?;
         let (first, mut offset) = match asking.at {
             None => (0, 0),
             Some(Position::Part { path, offset }) => (path, offset),
@@ -55,7 +52,7 @@ impl Ask for ReadQuery {
             let mut goes_on = None;
             let item = match answer {
                 Ok(ReadAnswer::File(file)) => {
-                    let left = page.bytes_left().saturating_sub(beside);
+                    let left = asking.page.bytes_left().saturating_sub(beside);
                     let room =
                         Room { lines: lines_left, bytes: left, per_line: self.bytes_per_line };
                     let part = part_of(file, lines, offset, room)?;
@@ -70,7 +67,7 @@ impl Ask for ReadQuery {
                     ReadItem::Error(ReadError { path: path.clone(), error })
                 }
             };
-            if let Offered::Refused(why) = page.offer(item)? {
+            if let Offered::Refused(why) = asking.page.offer(item)? {
                 (truncated, next) = (Some(why), Some((number, offset)));
                 break;
             }
@@ -79,13 +76,13 @@ impl Ask for ReadQuery {
                 (truncated, next) = (Some(why), Some((number, at)));
                 break;
             }
-            if (lines_left == 0 || page.is_full()) && number + 1 < self.paths.len() as u64 {
+            if (lines_left == 0 || asking.page.is_full()) && number + 1 < self.paths.len() as u64 {
                 (truncated, next) = (Some(Truncated::Limit), Some((number + 1, 0)));
                 break;
             }
         }
         let next = next.map(|(path, offset)| Position::Part { path, offset });
-        let ended = Ended { truncated, next, taken: page.taken(), search: None };
+        let ended = Ended { truncated, next, search: None };
         Ok(asking.end("gitsip.read/1", ended))
     }
 }

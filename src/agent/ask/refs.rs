@@ -6,26 +6,23 @@ use bstr::BString;
 
 use super::super::cursor::{Cursor, Meaning, Position, Question};
 use super::super::query::{RefOrder, RefsQuery};
-use super::super::repo::Repo;
 use super::super::results::{AnswerStats, Envelope, RefItem};
 use super::super::source::Source;
-use super::super::stop::Stop;
-use super::page::{Offered, Page};
-use super::{Ask, bad_place, check_sizes};
+use super::page::Offered;
+use super::{Ask, Call, bad_place, check_sizes};
 use crate::error::Error;
 use crate::view::ref_patterns::{RefChoice, RefPatterns};
 use crate::view::version_order;
 
 impl Ask for RefsQuery {
     type Item = RefItem;
+    const METHOD: &str = "refs";
 
     async fn run<S: Source, F: FnMut(RefItem) -> Result<bool, Error>>(
         &self,
-        repo: &Repo<S>,
-        stop: &Stop,
-        page: Page<F>,
+        call: Call<'_, S, F>,
     ) -> Result<Envelope, Error> {
-        let mut page = page.bounded(self.limit, self.max_bytes);
+        let Call { repo, stop, mut page } = call.bounded(self.limit, self.max_bytes);
         check_sizes(self.patterns.len(), 0)?;
         let choice = RefChoice {
             patterns: RefPatterns::new(&self.patterns, &repo.limits)?,
@@ -80,7 +77,7 @@ impl RefsQuery {
     fn question(&self) -> Question {
         let flags = [self.branches, self.tags, self.only_refs, self.reverse];
         let flags = flags.iter().fold(0, |bits, &flag| bits << 1 | u64::from(flag));
-        let meaning = Meaning::of("refs").texts(&self.patterns).number(flags);
+        let meaning = Meaning::of(Self::METHOD).texts(&self.patterns).number(flags);
         meaning.number(self.sort as u64).question()
     }
 

@@ -4,12 +4,11 @@
 use super::super::cursor::{Meaning, Position};
 use super::super::drive::Rounds;
 use super::super::query::TreeQuery;
-use super::super::repo::Repo;
 use super::super::results::{Below, EntryType, Envelope, TreeNode, Truncated};
 use super::super::source::Source;
 use super::super::stop::Stop;
 use super::page::{Offered, Page};
-use super::{Ask, Asking, Ended, partial};
+use super::{Ask, Call, Ended, partial};
 use crate::error::Error;
 use crate::limits::Limits;
 use crate::store::{Lookup, MissingSet};
@@ -20,18 +19,18 @@ use crate::view::walk::{Walk, WalkEntry, WalkOptions};
 
 impl Ask for TreeQuery {
     type Item = TreeNode;
+    const METHOD: &str = "tree";
 
     async fn run<S: Source, F: FnMut(TreeNode) -> Result<bool, Error>>(
         &self,
-        repo: &Repo<S>,
-        stop: &Stop,
-        page: Page<F>,
+        call: Call<'_, S, F>,
     ) -> Result<Envelope, Error> {
-        let mut page = page.bounded(self.limit, self.max_bytes);
-        let meaning = Meaning::of("tree").text(&self.at).text(&self.path);
+        let meaning = Meaning::of(Self::METHOD).text(&self.at).text(&self.path);
         let meaning = meaning.number(self.depth.into()).number(self.folders_only.into());
         let question = meaning.question();
-        let asking = Asking::begin(repo, stop, &self.at, self.cursor.as_deref(), question).await?;
+        let Call { repo, stop, .. } = call;
+        let call = call.bounded(self.limit, self.max_bytes);
+        let mut asking = call.begin(&self.at, self.cursor.as_ref(), question).await?;
         let folder = [asking.snapshot.ls(&self.path).await?.resolved_path];
         let options = WalkOptions {
             filter: PathFilter::new(&[] as &[&str], &folder, &repo.limits)?,
@@ -44,7 +43,7 @@ impl Ask for TreeQuery {
         let mut rounds = Rounds::default();
         let source = asking.snapshot.source();
         let error = loop {
-            let step = source.compute(|| outline.go_on(source.store(), stop, &mut page));
+            let step = source.compute(|| outline.go_on(source.store(), stop, &mut asking.page));
             let fetched = match step {
                 Ok(None) => break None,
                 Ok(Some(missing)) => asking.snapshot.fetch(&mut rounds, &missing).await,
@@ -57,12 +56,12 @@ impl Ask for TreeQuery {
         let truncated = match error {
             None => outline.refused,
             Some(error) => match partial(&error) {
-                Some(why) if page.taken() > 0 => Some(why),
+                Some(why) if asking.page.taken() > 0 => Some(why),
                 _ => return Err(error),
             },
         };
         let next = truncated.map(|_| Position::At(outline.next_place()));
-        let ended = Ended { truncated, next, taken: page.taken(), search: None };
+        let ended = Ended { truncated, next, search: None };
         Ok(asking.end("gitsip.tree/1", ended))
     }
 }
