@@ -5,6 +5,8 @@
 
 #[path = "command/cat.rs"]
 mod cat;
+#[path = "command/glob.rs"]
+mod glob;
 #[path = "command/golden.rs"]
 mod golden;
 #[path = "command/grep.rs"]

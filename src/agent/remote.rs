@@ -2,9 +2,9 @@
 //! about.
 //!
 //! Opening it costs one request, listing refs one (of protocol v0 and v1: none, the first
-//! time), a commit with all its trees one, and any number of blobs one. Calls share what is under way: an object that one call
-//! fetches is waited for by the others. Nothing here speaks HTTP or reads a clock; both
-//! are the transport's.
+//! time), a commit with all its trees one, and any number of blobs one. Calls share what is
+//! under way: an object that one call fetches is waited for by the others. Nothing here
+//! speaks HTTP or reads a clock; both are the transport's.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -59,6 +59,9 @@ fn in_words_of_the_command(error: &Error) -> String {
         let mark = if text.ends_with('?') { "" } else { ";" };
         return format!("{text}{mark} gitsip grep --type-list has all");
     }
+    if let Some(rest) = text.strip_suffix("use globs") {
+        return format!("{rest}use -g");
+    }
     if !is_about_memory(error) {
         return text;
     }

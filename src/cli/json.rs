@@ -6,7 +6,6 @@
 //! odd about an answer is also among its `stats`.
 
 mod flags;
-mod query;
 mod refs;
 
 use bstr::BString;
@@ -17,6 +16,7 @@ use super::exit::{self, FOUND, NOTHING_FOUND};
 use super::failure;
 use super::output::Output;
 use super::place::Place;
+use super::query;
 use crate::agent::{Ask, Query, ReadItem, ReadQuery, Repo, Source, Stop};
 use crate::client::pasted::Pasted;
 use crate::error::{Error, ErrorKind};

@@ -52,7 +52,8 @@ fn listen(args: &Mcp) -> Result<Option<Listen>, Error> {
     let Some(address) = args.addr else { return Ok(None) };
     if !address.ip().is_loopback() && !args.expose {
         let why = format!(
-            "--addr {address} can be reached from other machines, and there is no login; take 127.0.0.1, or pass --expose"
+            "--addr {address} can be reached from other machines, and there is no login; take \
+             127.0.0.1, or pass --expose"
         );
         return Err(Error::new(ErrorKind::Usage, why));
     }

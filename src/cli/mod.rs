@@ -21,6 +21,7 @@ mod network;
 mod output;
 mod place;
 mod progress;
+mod query;
 mod quote;
 mod repo_arg;
 mod run;

@@ -42,7 +42,8 @@ impl RepoArg {
         let advice = if text.contains('/') && first.contains('.') && !first.starts_with('.') {
             format!("did you mean https://{shown}?")
         } else {
-            "REPO comes first: an http:// or https:// address, owner/repo on github.com, or the path of a local repository"
+            "REPO comes first: an http:// or https:// address, owner/repo on github.com, or the \
+             path of a local repository"
                 .to_owned()
         };
         Err(Error::new(

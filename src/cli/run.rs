@@ -238,7 +238,8 @@ async fn deadline(allowed: Option<Duration>) -> Duration {
 
 fn deadline_passed(allowed: Duration) -> Error {
     let why = format!(
-        "the deadline of {allowed:?} passed; what was found before is printed, allow more with --timeout"
+        "the deadline of {allowed:?} passed; what was found before is printed, allow more with \
+         --timeout"
     );
     Error::new(ErrorKind::Cancelled, why).with_code("deadline")
 }

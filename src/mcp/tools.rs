@@ -229,7 +229,10 @@ fn place(word: &str) -> Result<(Place, String), Error> {
             let shown = escape_for_people(word.as_bytes());
             return Err(Error::new(
                 ErrorKind::Usage,
-                format!("'{shown}' is no address: give https://HOST/PATH, or owner/repo on github.com; paths of this machine are not read"),
+                format!(
+                    "'{shown}' is no address: give https://HOST/PATH, or owner/repo on \
+                     github.com; paths of this machine are not read"
+                ),
             )
             .with_code(pasted::NO_ADDRESS));
         }
@@ -239,7 +242,8 @@ fn place(word: &str) -> Result<(Place, String), Error> {
     let shown = address.to_string();
     if rest.is_some() {
         return Err(bad(&format!(
-            "'repo' is the address of a page; give {shown} as repo, and what is behind it as ref and path"
+            "'repo' is the address of a page; give {shown} as repo, and what is behind it as ref \
+             and path"
         )));
     }
     // One that has a credential in it is kept apart from the one that has none.

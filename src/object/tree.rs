@@ -2,8 +2,8 @@
 //!
 //! Follows git's `tree-walk.c`: an entry is an octal mode, a space, a name, a NUL and a
 //! raw id. Reading borrows and allocates nothing. Odd modes and dangerous names stay
-//! readable ([`Mode::kind`], [`suspicious_name`](super::suspicious_name)); whether a name may be joined to a
-//! path is not decided here. Nothing is sorted or repaired.
+//! readable ([`Mode::kind`], [`suspicious_name`](super::suspicious_name)); whether a name
+//! may be joined to a path is not decided here. Nothing is sorted or repaired.
 
 use std::cmp::Ordering;
 

@@ -1,8 +1,8 @@
 //! The networks that conversations run over.
 //!
-//! What a network must do is said by [`client::transport::Transport`](crate::client::transport::Transport);
-//! here are its implementations for native programs. The browser's lives beside its
-//! bindings.
+//! What a network must do is said by the trait
+//! [`Transport`](crate::client::transport::Transport); here are its implementations for
+//! native programs. The browser's lives beside its bindings.
 
 #[cfg(feature = "http-client")]
 mod failure;

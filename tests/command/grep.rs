@@ -107,6 +107,12 @@ fn totals_end_a_search_and_say_so() {
     assert!(one_line(&three).contains("--max-total"), "{three:?}");
     let files = world.gitsip(["grep", local, "e", "-l", "--max-total", "2"]);
     assert_eq!(text(&files.stdout), "README.md\nbuiltin/grep.c\n");
+    // Counts are whole: a total is one of files there.
+    let counts = world.out(["grep", local, "e", "-c"]);
+    let first: String = counts.split_inclusive('\n').take(2).collect();
+    let cut = world.gitsip(["grep", local, "e", "-c", "--max-total", "2"]);
+    assert_eq!(text(&cut.stdout), first);
+    assert!(one_line(&cut).contains("--max-total"), "{cut:?}");
     let plenty = world.out(["grep", local, "hello", "--max-total", "1000"]);
     assert_eq!(plenty, world.out(["grep", local, "hello"]));
 }

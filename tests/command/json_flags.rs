@@ -73,6 +73,7 @@ fn a_search_honours_each_flag() {
         &["hello", "-c"],
         &["hello", "-l"],
         &["hello", "-l", "--max-total", "2"],
+        &["hello", "-c", "--max-total", "2"],
         &["hello", "-v", "-g", "*.rs"],
         &["hello", "-a"],
         &["(hello", "-F"],

@@ -42,14 +42,11 @@ impl Ask for GrepQuery {
         // Judged before anything is fetched.
         let limits = &*call.repo.limits;
         let matcher = self.matcher(limits)?;
-        let filter = PathFilter::new(&self.globs, &self.paths, limits)?;
-        let names = [file_types::globs(&self.types)?, self.names.clone()].concat();
-        let filter = filter.with_names(&names)?;
+        let filter = self.filter(limits)?;
+        self.check_context()?;
         let call = call.bounded(self.limit, self.max_bytes);
         let mut asking = call.begin(&self.at, self.cursor.as_ref(), self.question()).await?;
-        if !filter.is_unrestricted() {
-            check_paths(&asking.snapshot, &self.paths).await?;
-        }
+        self.check_paths(&asking.snapshot, &filter).await?;
         let (place, within) = match &asking.at {
             None => (Place::default(), None),
             Some(Position::At(place)) => (place.clone(), None),
@@ -67,7 +64,10 @@ impl Ask for GrepQuery {
         if let Some(left) = total_left {
             asking.page.at_most(left);
         }
-        let options = GrepOptions { filter, search: self.search_options(total_left)? };
+        // One more tells whether there is more.
+        let max_total = total_left.map(|left| left.saturating_add(1));
+        let options =
+            GrepOptions { filter, search: SearchOptions { max_total, ..self.search_options() } };
         let start = (place, within.as_ref().map(|(_, within)| *within));
         let mut sink = Collector::new(self, within, total_left, &mut asking.page);
         let searched = asking.snapshot.search(matcher, options, start, &mut sink).await?;
@@ -105,7 +105,11 @@ impl GrepQuery {
             .question()
     }
 
-    fn matcher(&self, limits: &Limits) -> Result<Matcher, Error> {
+    /// What finds the lines.
+    ///
+    /// # Errors
+    /// `Usage` for patterns that are none.
+    pub(crate) fn matcher(&self, limits: &Limits) -> Result<Matcher, Error> {
         let kind = if self.fixed_strings { PatternKind::Fixed } else { PatternKind::Regex };
         let specs: Vec<PatternSpec<'_>> =
             self.patterns.iter().map(|text| PatternSpec { text, kind }).collect();
@@ -119,18 +123,23 @@ impl GrepQuery {
         Ok(Matcher::new(&specs, &options)?)
     }
 
-    fn search_options(&self, total_left: Option<u64>) -> Result<SearchOptions, Error> {
-        let lines = |count: u32| match usize::try_from(count) {
-            Ok(lines) if count <= MAX_CONTEXT => Ok(lines),
-            _ => {
-                let why = format!("{count} lines of context are more than {MAX_CONTEXT}");
-                Err(Error::new(ErrorKind::Usage, why).with_code("too_many"))
-            }
-        };
-        Ok(SearchOptions {
+    /// Which files are searched.
+    ///
+    /// # Errors
+    /// `Usage` for globs, paths and types that are none.
+    pub(crate) fn filter(&self, limits: &Limits) -> Result<PathFilter, Error> {
+        let filter = PathFilter::new(&self.globs, &self.paths, limits)?;
+        let names = [file_types::globs(&self.types)?, self.names.clone()].concat();
+        Ok(filter.with_names(&names)?)
+    }
+
+    /// What of the lines is reported.
+    pub(crate) fn search_options(&self) -> SearchOptions {
+        let lines = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+        SearchOptions {
             invert: self.invert,
-            before: lines(self.before)?,
-            after: lines(self.after)?,
+            before: lines(self.before),
+            after: lines(self.after),
             binary: self.binary,
             output: match self.output_mode {
                 OutputMode::Lines => Output::Lines,
@@ -138,33 +147,51 @@ impl GrepQuery {
                 OutputMode::Count => Output::Count,
             },
             max_per_file: self.max_count,
-            // One more tells whether there is more. Of counts the total is one of files,
-            // which the page knows.
-            max_total: total_left
-                .filter(|_| self.output_mode != OutputMode::Count)
-                .map(|left| left.saturating_add(1)),
-        })
-    }
-}
-
-/// A path that is not there is a slip of the pen, not a search without a hit.
-async fn check_paths<S: Source>(snapshot: &Snapshot<S>, paths: &[BString]) -> Result<(), Error> {
-    for path in paths {
-        match snapshot.stat(path).await {
-            Err(error)
-                if error.kind() == ErrorKind::NotFound
-                    && path.iter().any(|byte| b"*?[".contains(byte)) =>
-            {
-                let context = format!("{}; for a pattern of paths use globs", error.context());
-                let code = error.code();
-                return Err(Error::new(ErrorKind::NotFound, context)
-                    .with_code(code)
-                    .with_source(error));
-            }
-            other => drop(other?),
+            max_total: self.max_total,
         }
     }
-    Ok(())
+
+    /// A path that is not there is a slip of the pen, not a search without a hit.
+    ///
+    /// # Errors
+    /// `NotFound` for the first that is not.
+    pub(crate) async fn check_paths<S: Source>(
+        &self,
+        snapshot: &Snapshot<S>,
+        filter: &PathFilter,
+    ) -> Result<(), Error> {
+        if filter.is_unrestricted() {
+            // It is one request, unless its folders are asked for first.
+            return Ok(());
+        }
+        for path in &self.paths {
+            match snapshot.stat(path).await {
+                Err(error)
+                    if error.kind() == ErrorKind::NotFound
+                        && path.iter().any(|byte| b"*?[".contains(byte)) =>
+                {
+                    let context = format!("{}; for a pattern of paths use globs", error.context());
+                    let code = error.code();
+                    return Err(Error::new(ErrorKind::NotFound, context)
+                        .with_code(code)
+                        .with_source(error));
+                }
+                other => drop(other?),
+            }
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// `Usage` for more lines around a hit than are given.
+    fn check_context(&self) -> Result<(), Error> {
+        let lines = self.before.max(self.after);
+        if lines <= MAX_CONTEXT {
+            return Ok(());
+        }
+        let why = format!("{lines} lines of context are more than {MAX_CONTEXT}");
+        Err(Error::new(ErrorKind::Usage, why).with_code("too_many"))
+    }
 }
 
 /// Fills a page.

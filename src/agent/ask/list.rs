@@ -15,6 +15,7 @@ use super::super::source::Source;
 use super::page::Offered;
 use super::{Ask, Asking, Call, Ended, bad_place, check_sizes, partial};
 use crate::error::{Error, ErrorKind};
+use crate::limits::Limits;
 use crate::store::Objects as _;
 use crate::view::file_types;
 use crate::view::glob::PathFilter;
@@ -59,13 +60,8 @@ impl Ask for GlobQuery {
             return Err(Error::new(ErrorKind::Usage, why));
         }
         let limits = &*call.repo.limits;
-        let names = file_types::globs(&self.types)?;
-        let filter = |folder: &BString| {
-            let folder = slice::from_ref(folder);
-            PathFilter::new(&self.patterns, folder, limits)?.with_names(&names)
-        };
         // Judged before anything is fetched.
-        filter(&self.path)?;
+        self.filter(&self.path, limits)?;
         let meaning = Meaning::of(Self::METHOD).text(&self.at).text(&self.path);
         let question = meaning.texts(&self.patterns).texts(&self.types).question();
         let call = call.bounded(self.limit, self.max_bytes);
@@ -74,8 +70,19 @@ impl Ask for GlobQuery {
             true => BString::default(),
             false => asking.snapshot.ls(&self.path).await?.resolved_path,
         };
-        let ended = walk(&mut asking, filter(&folder)?, false).await?;
+        let ended = walk(&mut asking, self.filter(&folder, limits)?, false).await?;
         Ok(asking.end("gitsip.glob/1", ended))
+    }
+}
+
+impl GlobQuery {
+    /// Which paths below `folder` are wanted.
+    ///
+    /// # Errors
+    /// `Usage` for patterns and types that are none.
+    pub(crate) fn filter(&self, folder: &BString, limits: &Limits) -> Result<PathFilter, Error> {
+        let filter = PathFilter::new(&self.patterns, slice::from_ref(folder), limits)?;
+        Ok(filter.with_names(&file_types::globs(&self.types)?)?)
     }
 }
 

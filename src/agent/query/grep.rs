@@ -63,7 +63,7 @@ pub struct GrepQuery {
     pub output_mode: OutputMode,
     /// The most lines found in one file.
     pub max_count: Option<u64>,
-    /// The most that all pages together give, of what a page is made of.
+    /// The most that all pages together give, of what `output_mode` gives: lines or files.
     pub max_total: Option<u64>,
     /// Bytes that are given of a line, around its first match, at least 64; 1,000 when it
     /// is not said.

@@ -81,7 +81,7 @@ pub(in crate::cli) struct Grep {
     /// Only paths that match; '!GLOB' leaves out
     #[arg(short, long = "glob", value_name = "GLOB", allow_hyphen_values = true)]
     pub(in crate::cli) globs: Vec<String>,
-    /// At most N matching lines in all
+    /// At most N lines in all (files, with -l and -c)
     #[arg(long, value_name = "N")]
     pub(in crate::cli) max_total: Option<u64>,
     /// Cut longer lines around what matches

@@ -1,21 +1,38 @@
 //! How entries of folders are listed.
 
-use crate::agent::{Entry, EntryType};
+use crate::agent::{Entry, EntryType, Snapshot, Source};
 use crate::cli::output::{Buffer, Names, Output, push_fmt};
 use crate::error::Error;
+use crate::store::Objects as _;
+use crate::view::glob::PathFilter;
+use crate::view::walk::WalkOptions;
 
-pub(super) fn print_entries(
-    entries: &[Entry],
+/// Prints the files, links and submodules that `filter` lets through as they are met;
+/// whether there is one.
+pub(super) async fn print_files<S: Source>(
+    snapshot: &Snapshot<S>,
+    filter: PathFilter,
     lines: EntryLines,
     out: &Output,
-) -> Result<(), Error> {
-    let mut out = out.lock();
-    for entry in entries {
-        if !lines.print(entry, &mut out)? {
-            break;
-        }
-    }
-    Ok(())
+) -> Result<bool, Error> {
+    let store = snapshot.repo().source().store();
+    let (mut found, mut failed) = (false, None);
+    let walked = snapshot
+        .walk(WalkOptions { filter, ..WalkOptions::default() }, |met| {
+            let mut entry = Entry::from(*met);
+            if lines.long && entry.entry_type != EntryType::Submodule {
+                // A size that cannot be told is no reason not to list.
+                entry.size = store.header(&entry.id).ok().flatten().map(|header| header.size);
+            }
+            found = true;
+            lines.print(&entry, &mut out.lock()).unwrap_or_else(|error| {
+                failed = Some(error);
+                false
+            })
+        })
+        .await;
+    failed.map_or(walked, Err)?;
+    Ok(found)
 }
 
 /// How entries are listed.

@@ -12,9 +12,10 @@ mod tree;
 use bstr::ByteSlice as _;
 
 pub(super) use cat::{no_path, ref_and_path};
+use glob::Glob;
 pub(in crate::cli) use index_pack::index_pack;
 
-use super::args::{Cat, Command, Glob, Ls, Tree};
+use super::args::{Cat, Command, Ls, Tree};
 use super::exit;
 use super::failure;
 use super::grep::Search;
@@ -60,7 +61,7 @@ impl Job {
                 return Err(cat::no_path());
             }
             Command::Cat(cat) => Asked::Cat(cat),
-            Command::Glob(glob) => Asked::Glob(glob),
+            Command::Glob(glob) => Asked::Glob(Glob::new(&glob, limits)?),
             Command::Grep(grep) => Asked::Grep(Box::new(Search::new(&grep, limits)?)),
             Command::Ls(ls) => Asked::Ls(ls),
             Command::Tree(tree) => Asked::Tree(tree),
@@ -90,7 +91,7 @@ impl Job {
                         let path = path.as_bstr();
                         return cat::cat(&snapshot, &args, path, place.lines, out, stop).await;
                     }
-                    Asked::Glob(args) => glob::glob(&snapshot, &args, path.as_bstr(), out).await?,
+                    Asked::Glob(glob) => glob.run(&snapshot, path, out).await?,
                     Asked::Grep(search) => return search.run(&snapshot, path, out).await,
                     Asked::Ls(args) => ls::ls(&snapshot, &args, path.as_bstr(), out).await?,
                     Asked::Tree(args) => tree::tree(&snapshot, &args, path.as_bstr(), out).await?,

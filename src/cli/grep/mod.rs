@@ -8,25 +8,18 @@ use self::printer::{Look, Printer};
 use super::args::Grep;
 use super::color::Paint;
 use super::output::{Names, Output, push_fmt};
-use super::{exit, failure};
-use crate::agent::{Snapshot, Source};
-use crate::error::{Error, ErrorKind};
+use super::{exit, failure, query};
+use crate::agent::{GrepQuery, OutputMode, Snapshot, Source};
+use crate::error::Error;
 use crate::limits::Limits;
 use crate::view::file_types;
-use crate::view::glob::PathFilter;
-use crate::view::grep::{
-    GrepOptions, MatchOptions, Matcher, Output as Report, PatternKind, PatternSpec, SearchOptions,
-};
+use crate::view::grep::{GrepOptions, Matcher};
 
 /// A search whose patterns and globs were found to be sound.
 #[derive(Debug)]
 pub(super) struct Search {
+    query: GrepQuery,
     matcher: Matcher,
-    options: GrepOptions,
-    paths: Vec<BString>,
-    globs: Vec<String>,
-    /// Globs of names that the types of files stand for.
-    types: Vec<String>,
     look: Look,
     /// Only whether something is found is asked.
     quiet: bool,
@@ -35,48 +28,14 @@ pub(super) struct Search {
 impl Search {
     /// Judges `args` before any repository is opened.
     pub(super) fn new(args: &Grep, limits: &Limits) -> Result<Self, Error> {
-        let (patterns, paths) = args.patterns_and_paths()?;
-        let kind = if args.fixed_strings { PatternKind::Fixed } else { PatternKind::Regex };
-        // Each line of a pattern is a pattern, as in every grep, unless it may match one.
-        let specs: Vec<PatternSpec<'_>> = patterns
-            .iter()
-            .flat_map(|text| {
-                text.as_encoded_bytes().split(|&byte| byte == b'\n' && !args.multiline)
-            })
-            .map(|text| PatternSpec { text, kind })
-            .collect();
-        let match_options = MatchOptions {
-            ignore_case: args.ignore_case,
-            smart_case: args.smart_case,
-            word: args.word_regexp,
-            multi_line: args.multiline,
-            max_regex_bytes: limits.max_regex_bytes,
-        };
-        let paths: Vec<BString> = paths.iter().map(|path| path.as_encoded_bytes().into()).collect();
-        let types = file_types::globs(&args.types.0)?;
-        let (before, after) = args.context_lines();
-        let search = SearchOptions {
-            invert: args.invert_match,
-            before,
-            after,
-            binary: args.text,
-            output: match (args.files_with_matches || args.quiet, args.count) {
-                (true, _) => Report::Files,
-                (false, true) => Report::Count,
-                (false, false) => Report::Lines,
-            },
-            max_per_file: args.max_count,
-            max_total: if args.quiet { Some(1) } else { args.max_total },
-        };
+        let mut query = query::grep(args, &args.common.form)?;
+        if args.quiet {
+            query.max_total = Some(1);
+        }
+        query.filter(limits)?;
         Ok(Self {
-            matcher: Matcher::new(&specs, &match_options)?,
-            options: GrepOptions {
-                filter: PathFilter::new(&args.globs, &paths, limits)?.with_names(&types)?,
-                search,
-            },
-            paths,
-            globs: args.globs.clone(),
-            types,
+            matcher: query.matcher(limits)?,
+            query,
             look: Look {
                 names: Names::from_null_flag(args.null),
                 paint: Paint::of_stdout(args.color),
@@ -92,28 +51,26 @@ impl Search {
     /// Searches `snapshot` and prints to `out`; the exit status. The search
     /// stays in `path`, that of the address, unless the command line has paths.
     pub(super) async fn run<S: Source>(
-        mut self,
+        self,
         snapshot: &Snapshot<S>,
         path: BString,
         out: &Output,
     ) -> Result<u8, Error> {
-        if self.paths.is_empty() && !path.is_empty() {
-            check_path(snapshot, &path).await?;
-            self.options.filter = PathFilter::new(&self.globs, &[path], &Limits::default())?
-                .with_names(&self.types)?;
+        let Self { mut query, matcher, look, quiet } = self;
+        if query.paths.is_empty() && !path.is_empty() {
+            query.paths.push(path);
         }
-        // A search of everything is one request, unless its folders are asked for first.
-        if !self.options.filter.is_unrestricted() {
-            for path in &self.paths {
-                check_path(snapshot, path).await?;
-            }
-        }
-        let (quiet, max_total) = (self.quiet, self.options.search.max_total);
-        let mut printer = Printer::new(out, self.look, self.options.search.output, quiet);
-        let summary = snapshot.grep(self.matcher, self.options, &mut printer).await?;
-        if !quiet && max_total.is_some_and(|max| summary.hits >= max) {
-            let text = "note: stopped at --max-total; there may be more";
-            failure::say(text);
+        let filter = query.filter(&Limits::default())?;
+        query.check_paths(snapshot, &filter).await?;
+        let options = GrepOptions { filter, search: query.search_options() };
+        let mut printer = Printer::new(out, look, options.search.output, quiet);
+        let summary = snapshot.grep(matcher, options, &mut printer).await?;
+        let found = match query.output_mode {
+            OutputMode::Lines => summary.hits,
+            OutputMode::Count | OutputMode::Files => summary.files_matched,
+        };
+        if !quiet && query.max_total.is_some_and(|most| found >= most) {
+            failure::say("note: stopped at --max-total; there may be more");
         }
         Ok(exit::of_answer(summary.hits > 0, !summary.stopped_early))
     }
@@ -126,18 +83,4 @@ pub(super) fn type_list() -> Vec<u8> {
         push_fmt(&mut lines, format_args!("{}: {}\n", kind.name, kind.globs.join(", ")));
     }
     lines
-}
-
-/// A path that is not there is a slip of the pen, not a search without a hit.
-async fn check_path<S: Source>(snapshot: &Snapshot<S>, bytes: &[u8]) -> Result<(), Error> {
-    match snapshot.stat(bytes).await {
-        Err(error)
-            if error.kind() == ErrorKind::NotFound
-                && bytes.iter().any(|byte| b"*?[".contains(byte)) =>
-        {
-            let context = format!("{}; for a pattern of paths use -g", error.context());
-            Err(Error::new(ErrorKind::NotFound, context).with_source(error))
-        }
-        other => other.map(drop),
-    }
 }

@@ -138,7 +138,8 @@ impl Session {
             (Some(word), _) => place::parse(word.as_ref()),
             (None, Some(place)) => Ok(place.clone()),
             (None, None) => {
-                let why = "'repo' is missing: an address, owner/repo, or a path; it may be left out where one REPO was named on the command line";
+                let why = "'repo' is missing: an address, owner/repo, or a path; it may be left \
+                           out where one REPO was named on the command line";
                 Err(wrong("bad_params", why))
             }
         }

@@ -44,7 +44,7 @@ pub struct SearchOptions {
     pub output: Output,
     /// The most lines found in one file. Context still follows the last.
     pub max_per_file: Option<u64>,
-    /// The most found in all: lines, or files for [`Output::Files`].
+    /// The most found in all: lines for [`Output::Lines`], files for the others.
     pub max_total: Option<u64>,
 }
 
@@ -165,8 +165,9 @@ impl Searcher {
         interrupt: &dyn Interrupt,
     ) -> Result<Searched, Error> {
         let allowed = match self.options.output {
+            Output::Count => u64::MAX,
             Output::Files => 1,
-            Output::Count | Output::Lines => self.total_left,
+            Output::Lines => self.total_left,
         };
         let per_file = self.options.max_per_file.unwrap_or(u64::MAX);
         let allowed = allowed.min(per_file.saturating_sub(place.found));
@@ -198,7 +199,7 @@ impl Searcher {
         if found == 0 {
             return Ok(Searched { stop: !go_on, ..Searched::default() });
         }
-        self.total_left -= if self.options.output == Output::Files { 1 } else { found };
+        self.total_left -= if self.options.output == Output::Lines { found } else { 1 };
         let go_on = go_on && sink.end(file, &FileSummary { lines: found })?;
         Ok(Searched { binary: false, lines: found, stop: !go_on || self.total_left == 0 })
     }

@@ -71,16 +71,17 @@ fn read(args: &Cat, form: &Form) -> ReadQuery {
     }
 }
 
-fn glob(args: &Glob, form: &Form) -> GlobQuery {
+pub(super) fn glob(args: &Glob, form: &Form) -> GlobQuery {
     GlobQuery {
-        patterns: vec![args.pattern.clone()],
+        patterns: args.pattern.iter().cloned().collect(),
+        types: args.types.0.clone(),
         cursor: form.cursor.clone(),
         limit: form.limit,
         ..GlobQuery::default()
     }
 }
 
-fn grep(args: &Grep, form: &Form) -> Result<GrepQuery, Error> {
+pub(super) fn grep(args: &Grep, form: &Form) -> Result<GrepQuery, Error> {
     let (patterns, paths) = args.patterns_and_paths()?;
     let (before, after) = args.context_lines();
     let lines = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
