@@ -289,3 +289,7 @@ const MAX_ID_BYTES: usize = 256;
 const MAX_TIMEOUT_MS: u64 = 366 * 24 * 3_600 * 1_000;
 /// Characters of a message that repeats what a line said.
 const MAX_WHY_CHARS: usize = 500;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
