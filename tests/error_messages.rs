@@ -463,6 +463,8 @@ fn names_that_do_not_exist_are_answered_with_those_that_do() {
         ),
         ("HEAD", "README/x", &["'README/x' does not exist: 'README' is a file"]),
         ("HEAD", "src", &["'src' is a folder: list it"]),
+        ("HEAD~1", "README", &["no ref 'HEAD~1' in http://", "'~' asks for history"]),
+        ("main^{tree}", "README", &["no ref 'main^{tree}'", "a full commit id"]),
         ("ma\u{202e}in", "README", &["no ref 'ma\\u{202e}in'", "name one of its 2 refs"]),
     ] {
         let question = Question { at, path };

@@ -107,11 +107,20 @@ fn target_of<S: Source>(source: &S, named: &Ref) -> Result<Resolved, Error> {
 
 /// The last resort: an abbreviated id, or an error that names what is near.
 async fn not_a_ref<S: Source>(source: &S, name: &BStr) -> Result<Resolved, Error> {
+    let shown = escape_for_people(name);
+    // No ref has these in its name.
+    if let Some(mark) = ["~", "^", "@{"].into_iter().find(|mark| name.contains_str(mark)) {
+        let why = format!(
+            "no ref '{shown}' in {}: '{mark}' asks for history, which is not fetched; name a \
+             branch, a tag or a full commit id",
+            source.name()
+        );
+        return Err(Error::new(ErrorKind::NotFound, why));
+    }
     let refs = source.refs(&[]).await?;
     let is_abbreviation = (MIN_ABBREVIATION..source.store().format().hex_len())
         .contains(&name.len())
         && name.iter().all(|digit| digit.is_ascii_hexdigit());
-    let shown = escape_for_people(name);
     if refs.is_empty() {
         return Err(Error::new(
             ErrorKind::NotFound,

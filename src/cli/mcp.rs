@@ -13,7 +13,7 @@ use crate::mcp::{self, Listen, ServerOptions};
 /// Serves until its input ends or the user interrupts it; its exit status.
 ///
 /// # Errors
-/// What keeps it from serving.
+/// What keeps it from serving, and an output that fails.
 pub(super) fn run(args: &Mcp) -> Result<u8, Error> {
     let listen = listen(args)?;
     let mut limits = Limits::default();

@@ -53,7 +53,8 @@ pub fn main() -> ExitCode {
 }
 
 fn parse() -> Result<Cli, clap::Error> {
-    Cli::from_arg_matches(&args::command().try_get_matches()?)
+    let words = args::words_of_help(std::env::args_os().collect());
+    Cli::from_arg_matches(&args::command().try_get_matches_from(words)?)
 }
 
 /// What can be said without a repository is said at once.

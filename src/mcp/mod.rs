@@ -51,10 +51,12 @@ pub(crate) struct Listen {
 /// Bytes of a reply: about 10,000 tokens, at which clients begin to warn.
 pub(crate) const DEFAULT_REPLY_BYTES: usize = 40_000;
 
-/// Serves one client over standard input and output, until the input ends.
+/// Serves one client over standard input and output, until the input ends or nobody reads the
+/// output.
 ///
 /// # Errors
-/// `Malformed` for a client that does not begin as the protocol wants it.
+/// `Malformed` for a client that does not begin as the protocol wants it, `Io` when the output
+/// cannot be written.
 pub(crate) async fn serve_stdio(live: Live, options: ServerOptions) -> Result<(), Error> {
     Box::pin(stdio::serve(Server::new(live, options))).await
 }

@@ -4,6 +4,7 @@
 //! that whoever wrote it hears of it, and the lines behind it are read as ever.
 
 use std::io;
+use std::sync::{Arc, OnceLock};
 
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, JsonRpcMessage, RequestId};
@@ -18,24 +19,37 @@ use super::server::Server;
 use crate::error::{Error, ErrorKind};
 use crate::text::escape_for_people;
 
-/// Serves the client on standard input and output until the input ends.
+/// Serves the client on standard input and output until the input ends, or nobody reads the
+/// output any more.
 ///
 /// # Errors
-/// `Malformed` when it does not begin as the protocol wants it.
+/// `Malformed` when it does not begin as the protocol wants it, and `Io` when the output
+/// cannot be written.
 pub(super) async fn serve(server: Server) -> Result<(), Error> {
     let (input, output) = stdio_pipes();
-    let running = match serve_server(server, Lines::new(input, output)).await {
-        Ok(running) => running,
+    let lines = Lines::new(input, output);
+    let failure = Arc::clone(&lines.failure);
+    let ended = match serve_server(server, lines).await {
+        Ok(running) => {
+            // How it ended is the client's affair.
+            drop(running.waiting().await);
+            Ok(())
+        }
         // A client that goes before it has said anything.
-        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => {
             let why = escape_for_people(error.to_string().as_bytes()).to_string();
-            return Err(Error::new(ErrorKind::Malformed, why).with_source(error));
+            Err(Error::new(ErrorKind::Malformed, why).with_source(error))
         }
     };
-    // How it ended is the client's affair.
-    drop(running.waiting().await);
-    Ok(())
+    match failure.get() {
+        // Nobody was told anything, whatever was to be said.
+        Some(why) => {
+            let why = format!("standard output cannot be written: {why}");
+            Err(Error::new(ErrorKind::Io, why))
+        }
+        None => ended,
+    }
 }
 
 /// Messages, a line each.
@@ -49,18 +63,23 @@ struct Lines<R> {
     refusal: Option<Vec<u8>>,
     output: Option<mpsc::Sender<Vec<u8>>>,
     writer: Option<JoinHandle<()>>,
+    /// Why nothing more can be written, where it is not that nobody reads.
+    failure: Arc<OnceLock<io::Error>>,
 }
 
 impl<R: AsyncRead + Send + Unpin> Lines<R> {
     fn new<W: AsyncWrite + Send + Unpin + 'static>(input: R, output: W) -> Self {
         let (sender, lines) = mpsc::channel(WAITING_LINES);
+        let failure = Arc::new(OnceLock::new());
+        let writer = tokio::spawn(write(output, lines, Arc::clone(&failure)));
         Self {
             input: BufReader::new(input),
             line: Vec::new(),
             is_too_long: false,
             refusal: None,
             output: Some(sender),
-            writer: Some(tokio::spawn(write(output, lines))),
+            writer: Some(writer),
+            failure,
         }
     }
 
@@ -151,7 +170,13 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
                 let room = self.output.as_ref()?.reserve().await.ok()?;
                 room.send(self.refusal.take().unwrap_or_default());
             }
-            if !self.read_line().await {
+            let output = self.output.clone()?;
+            let has_line = tokio::select! {
+                has_line = self.read_line() => has_line,
+                // There is no point in asking who cannot be answered.
+                () = output.closed() => false,
+            };
+            if !has_line {
                 return None;
             }
             match self.take_message() {
@@ -178,9 +203,21 @@ fn line_of(message: &TxJsonRpcMessage<RoleServer>) -> Result<Vec<u8>, io::Error>
 }
 
 /// Writes whole lines, one after the other, until nobody can send more or reads them.
-async fn write<W: AsyncWrite + Unpin>(mut output: W, mut lines: mpsc::Receiver<Vec<u8>>) {
+async fn write<W: AsyncWrite + Unpin>(
+    mut output: W,
+    mut lines: mpsc::Receiver<Vec<u8>>,
+    failure: Arc<OnceLock<io::Error>>,
+) {
     while let Some(line) = lines.recv().await {
-        if output.write_all(&line).await.is_err() || output.flush().await.is_err() {
+        let written = async {
+            output.write_all(&line).await?;
+            output.flush().await
+        };
+        if let Err(error) = written.await {
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                // Set once, here.
+                drop(failure.set(error));
+            }
             return;
         }
     }

@@ -28,15 +28,20 @@ impl Talk {
     /// The handshake is done.
     pub(crate) fn begin(sandbox: &Sandbox) -> Self {
         let mut talk = Self::start(sandbox);
+        talk.say(&Self::first());
+        assert_eq!(talk.hear()["id"], 1);
+        talk.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        talk
+    }
+
+    /// What a client says first.
+    pub(crate) fn first() -> Value {
         let parameters = json!({
             "protocolVersion": "2025-06-18",
             "capabilities": {},
             "clientInfo": {"name": "test", "version": "1"},
         });
-        talk.say(&json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters}));
-        assert_eq!(talk.hear()["id"], 1);
-        talk.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-        talk
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters})
     }
 
     pub(crate) fn say(&mut self, message: &Value) {

@@ -1,5 +1,10 @@
 //! Whatever goes wrong is one error, and the server goes on.
 
+#[cfg(target_os = "linux")]
+use std::fs::OpenOptions;
+use std::io::{Read as _, Write as _};
+use std::process::{ExitStatus, Stdio};
+
 use serde_json::{Value, json};
 
 use super::client::{call, code, command, connect, connect_to, text, try_call};
@@ -84,6 +89,36 @@ fn what_is_no_message_gets_one_error_and_the_next_one_is_read() {
     }
     assert_eq!(ask(r#"{"jsonrpc":"2.0","id":4,"method":"ping"}"#)["id"], 4);
     assert!(talk.end(), "it ends with its input");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_behind_the_output_is_one_line_and_12() {
+    let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let (status, said) = end_with_open_input(full.into());
+    assert_eq!((status.code(), said.lines().count()), (Some(12), 1), "{said}");
+    assert!(said.starts_with("gitsip: io: standard output cannot be written: "), "{said}");
+}
+
+#[test]
+fn an_output_that_nobody_reads_ends_it_quietly() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let (status, said) = end_with_open_input(writer.into());
+    assert_eq!((status.code(), said), (Some(0), String::new()));
+}
+
+/// How a server ends, and what it says, that writes a first answer to `output`.
+fn end_with_open_input(output: Stdio) -> (ExitStatus, String) {
+    let sandbox = sandbox();
+    let mut command = command(&sandbox, &[]);
+    command.stdin(Stdio::piped()).stdout(output).stderr(Stdio::piped());
+    let mut server = command.spawn().unwrap();
+    let mut input = server.stdin.take().unwrap();
+    writeln!(input, "{}", Talk::first()).unwrap();
+    let mut said = String::new();
+    server.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    (server.wait().unwrap(), said)
 }
 
 #[test]

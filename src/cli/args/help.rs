@@ -3,6 +3,8 @@
 //!
 //! Completions and the manual have all of it.
 
+use std::ffi::OsString;
+
 use clap::{Arg, ArgAction, Args as _, Command, CommandFactory as _};
 
 use super::{Cli, Common};
@@ -47,6 +49,15 @@ pub(in crate::cli) fn command() -> Command {
         })
 }
 
+/// `gitsip help grep`, as one asks git, in the words that are understood.
+pub(in crate::cli) fn words_of_help(mut words: Vec<OsString>) -> Vec<OsString> {
+    if words.get(1).is_some_and(|word| word == "help") {
+        words.remove(1);
+        words.push("--help".into());
+    }
+    words
+}
+
 fn options_of_every_command() -> String {
     let every = Common::augment_args(Command::new("gitsip"));
     every
@@ -87,6 +98,15 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         command().debug_assert();
+    }
+
+    #[test]
+    fn help_is_given_as_git_gives_it() {
+        let words = |words: &[&str]| words_of_help(words.iter().map(OsString::from).collect());
+        assert_eq!(words(&["gitsip", "help"]), ["gitsip", "--help"]);
+        assert_eq!(words(&["gitsip", "help", "grep"]), ["gitsip", "grep", "--help"]);
+        assert_eq!(words(&["gitsip", "ls", "help"]), ["gitsip", "ls", "help"]);
+        assert_eq!(words(&["gitsip"]), ["gitsip"]);
     }
 
     #[test]

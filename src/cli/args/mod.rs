@@ -30,7 +30,7 @@ pub(super) use doctor::Doctor;
 pub(super) use form::Form;
 pub(super) use glob::Glob;
 pub(super) use grep::Grep;
-pub(super) use help::command;
+pub(super) use help::{command, words_of_help};
 pub(super) use index_pack::IndexPack;
 pub(super) use ls::Ls;
 #[cfg(feature = "mcp")]
