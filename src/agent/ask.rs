@@ -158,6 +158,54 @@ pub enum AnyAnswer {
     Prefetch(Answer<Prefetched>),
 }
 
+impl AnyAnswer {
+    /// Why this is not all there is.
+    pub fn truncated(&self) -> Option<Truncated> {
+        match self {
+            Self::Refs(answer) => answer.truncated,
+            Self::Entries(answer) => answer.truncated,
+            Self::Tree(answer) => answer.truncated,
+            Self::Stat(answer) => answer.truncated,
+            Self::Read(answer) => answer.truncated,
+            Self::Grep(answer) => answer.truncated,
+            Self::Prefetch(answer) => answer.truncated,
+        }
+    }
+
+    /// Whether nothing was found.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Refs(answer) => answer.items.is_empty(),
+            Self::Entries(answer) => answer.items.is_empty(),
+            Self::Tree(answer) => answer.items.is_empty(),
+            Self::Stat(answer) => answer.items.is_empty(),
+            Self::Read(answer) => answer.items.is_empty(),
+            Self::Grep(answer) => answer.items.is_empty(),
+            Self::Prefetch(answer) => answer.items.is_empty(),
+        }
+    }
+}
+
+/// An item of the answer to any question; in JSON just that item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(untagged))]
+pub enum AnyItem {
+    /// Of `refs`.
+    Ref(RefItem),
+    /// Of `ls` and `glob`.
+    Entry(Entry),
+    /// Of `tree`.
+    Tree(TreeNode),
+    /// Of `stat`.
+    Stat(StatItem),
+    /// Of `read`.
+    Read(ReadItem),
+    /// Of `grep`.
+    Grep(GrepItem),
+    /// Of `prefetch`.
+    Prefetch(Prefetched),
+}
+
 impl<S: Source> Repo<S> {
     /// The answer to any question, one page of it.
     ///
@@ -175,6 +223,32 @@ impl<S: Source> Repo<S> {
             Query::Grep(query) => AnyAnswer::Grep(query.ask(self, stop).await?),
             Query::Prefetch(query) => AnyAnswer::Prefetch(query.ask(self, stop).await?),
         })
+    }
+
+    /// The answer to any question, each item handed to `take` when it is found, until it
+    /// returns `false`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Ask::stream`].
+    pub async fn stream(
+        &self,
+        query: &Query,
+        stop: &Stop,
+        mut take: impl FnMut(AnyItem) -> Result<bool, Error>,
+    ) -> Result<Envelope, Error> {
+        match query {
+            Query::Refs(query) => query.stream(self, stop, |it| take(AnyItem::Ref(it))).await,
+            Query::Ls(query) => query.stream(self, stop, |it| take(AnyItem::Entry(it))).await,
+            Query::Tree(query) => query.stream(self, stop, |it| take(AnyItem::Tree(it))).await,
+            Query::Stat(query) => query.stream(self, stop, |it| take(AnyItem::Stat(it))).await,
+            Query::Read(query) => query.stream(self, stop, |it| take(AnyItem::Read(it))).await,
+            Query::Glob(query) => query.stream(self, stop, |it| take(AnyItem::Entry(it))).await,
+            Query::Grep(query) => query.stream(self, stop, |it| take(AnyItem::Grep(it))).await,
+            Query::Prefetch(query) => {
+                query.stream(self, stop, |it| take(AnyItem::Prefetch(it))).await
+            }
+        }
     }
 
     /// What is known of the repository without asking its host.

@@ -51,7 +51,7 @@ mod source;
 mod stop;
 mod trace;
 
-pub use ask::{AnyAnswer, Ask};
+pub use ask::{AnyAnswer, AnyItem, Ask};
 pub use doctor::{DoctorOptions, Examined, MAX_DOCTOR_REQUESTS, examine};
 pub use history::{CloneOptions, Cloned};
 pub use prefetch::PrefetchOptions;

@@ -17,7 +17,7 @@ use super::failure;
 use super::output::Output;
 use super::place::Place;
 use super::query;
-use crate::agent::{Ask, Query, ReadItem, ReadQuery, Repo, Source, Stop};
+use crate::agent::{AnyAnswer, AnyItem, Query, ReadItem, ReadQuery, Repo, Source, Stop};
 use crate::client::pasted::Pasted;
 use crate::error::{Error, ErrorKind};
 
@@ -51,20 +51,14 @@ impl Question {
         if !matches!(self.query, Query::Refs(_)) {
             self.settle_place(repo).await?;
         }
-        let form = &self.form;
-        match &self.query {
-            Query::Refs(query) => write(query, repo, stop, form, out).await,
-            Query::Ls(query) => write(query, repo, stop, form, out).await,
-            Query::Tree(query) => write(query, repo, stop, form, out).await,
-            Query::Stat(query) => write(query, repo, stop, form, out).await,
-            Query::Read(query) => write_of_each_ref(query, repo, stop, form, out).await,
-            Query::Glob(query) => write(query, repo, stop, form, out).await,
-            Query::Grep(query) if self.is_quiet => {
-                let answer = query.ask(repo, stop).await?;
-                Ok(exit::of_answer(!answer.items.is_empty(), answer.truncated.is_none()))
+        let query = &self.query;
+        match query {
+            Query::Read(read) => write_of_each_ref(read, repo, stop, &self.form, out).await,
+            Query::Grep(_) if self.is_quiet => {
+                let answer = repo.ask(query, stop).await?;
+                Ok(exit::of_answer(!answer.is_empty(), answer.truncated().is_none()))
             }
-            Query::Grep(query) => write(&**query, repo, stop, form, out).await,
-            Query::Prefetch(query) => write(query, repo, stop, form, out).await,
+            _ => write(query, repo, stop, &self.form, out).await,
         }
     }
 
@@ -125,15 +119,15 @@ async fn write_of_each_ref<S: Source>(
     out: &Output,
 ) -> Result<u8, Error> {
     let queries = refs::split(query, repo).await?;
-    if let [query] = &queries[..] {
-        return write(query, repo, stop, form, out).await;
-    }
+    let is_one = queries.len() == 1;
     let mut first_status = FOUND;
-    for query in &queries {
-        let status = match write(query, repo, stop, form, out).await {
+    for query in queries {
+        let status = match write(&Query::Read(query), repo, stop, form, out).await {
             Ok(status) => status,
             // What is wrong with one ref does not keep the others from being read.
-            Err(error) if error.kind() == ErrorKind::NotFound => failure::report_as_json(&error),
+            Err(error) if error.kind() == ErrorKind::NotFound && !is_one => {
+                failure::report_as_json(&error)
+            }
             Err(error) => return Err(error),
         };
         if first_status == FOUND {
@@ -143,29 +137,37 @@ async fn write_of_each_ref<S: Source>(
     Ok(first_status)
 }
 
+/// What is done with each item as it is found: whether there is anybody for more. All that
+/// stream share it, and so the code of the questions.
+pub(super) type Take<'a> = dyn FnMut(AnyItem) -> Result<bool, Error> + Send + 'a;
+
 /// Writes the answer to `query`; the exit status.
-async fn write<S: Source, Q: Ask>(
-    query: &Q,
+async fn write<S: Source>(
+    query: &Query,
     repo: &Repo<S>,
     stop: &Stop,
     form: &Form,
     out: &Output,
-) -> Result<u8, Error>
-where
-    Q::Item: Serialize + Status,
-{
+) -> Result<u8, Error> {
     let mut status = NOTHING_FOUND;
     if form.json {
-        let answer = query.ask(repo, stop).await?;
-        answer.items.iter().for_each(|item| status = item.after(status));
+        let answer = repo.ask(query, stop).await?;
+        if let AnyAnswer::Read(answer) = &answer {
+            status = answer.items.iter().fold(status, after_read);
+        } else if !answer.is_empty() {
+            status = FOUND;
+        }
         write_line(&answer, out)?;
-        return Ok(of_answer(status, answer.truncated.is_none()));
+        return Ok(of_answer(status, answer.truncated().is_none()));
     }
-    let envelope = query.stream(repo, stop, |item| {
-        status = item.after(status);
+    let take: &mut Take<'_> = &mut |item| {
+        status = match &item {
+            AnyItem::Read(item) => after_read(status, item),
+            _ => FOUND,
+        };
         write_line(&item, out)
-    });
-    let envelope = envelope.await?;
+    };
+    let envelope = repo.stream(query, stop, take).await?;
     write_line(&envelope, out)?;
     Ok(of_answer(status, envelope.truncated.is_none()))
 }
@@ -188,30 +190,14 @@ fn write_line(value: &impl Serialize, out: &Output) -> Result<bool, Error> {
     out.settle()
 }
 
-/// What an item says about the exit status.
-trait Status {
-    /// The status behind this item, given that of the items before.
-    fn after(&self, _before: u8) -> u8 {
-        FOUND
-    }
-}
-
-impl Status for crate::agent::RefItem {}
-impl Status for crate::agent::Entry {}
-impl Status for crate::agent::TreeNode {}
-impl Status for crate::agent::StatItem {}
-impl Status for crate::agent::GrepItem {}
-impl Status for crate::agent::Prefetched {}
-
-impl Status for ReadItem {
-    /// That of the first error, as without JSON.
-    fn after(&self, before: u8) -> u8 {
-        match self {
-            Self::Error(error) if matches!(before, FOUND | NOTHING_FOUND) => {
-                failure::status_of(&error.error)
-            }
-            _ if before == NOTHING_FOUND => FOUND,
-            _ => before,
+/// The exit status behind `item`, given that of the items before: that of the first error, as
+/// without JSON.
+fn after_read(before: u8, item: &ReadItem) -> u8 {
+    match item {
+        ReadItem::Error(error) if matches!(before, FOUND | NOTHING_FOUND) => {
+            failure::status_of(&error.error)
         }
+        _ if before == NOTHING_FOUND => FOUND,
+        _ => before,
     }
 }

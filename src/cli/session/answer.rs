@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::request::{Id, METHODS};
 use super::running::Running;
 use super::writer;
-use crate::agent::{Answer, AnswerStats, Ask as _, Envelope, Query, Repo, RepoInfo, Source, Stop};
+use crate::agent::{Answer, AnswerStats, Envelope, Query, Repo, RepoInfo, Source};
+use crate::cli::json::Take;
 use crate::error::Error;
 use crate::live::Held;
 
@@ -36,17 +37,8 @@ async fn stream<S: Source>(
     query: &Query,
     running: &Running,
 ) -> Result<Envelope, Error> {
-    let stop: &Stop = &running.stop;
-    match query {
-        Query::Refs(query) => query.stream(repo, stop, |item| Ok(running.item(&item))).await,
-        Query::Ls(query) => query.stream(repo, stop, |item| Ok(running.item(&item))).await,
-        Query::Tree(query) => query.stream(repo, stop, |item| Ok(running.item(&item))).await,
-        Query::Stat(query) => query.stream(repo, stop, |item| Ok(running.item(&item))).await,
-        Query::Read(query) => query.stream(repo, stop, |item| Ok(running.item(&item))).await,
-        Query::Glob(query) => query.stream(repo, stop, |item| Ok(running.item(&item))).await,
-        Query::Grep(query) => query.stream(repo, stop, |item| Ok(running.item(&item))).await,
-        Query::Prefetch(query) => query.stream(repo, stop, |item| Ok(running.item(&item))).await,
-    }
+    let take: &mut Take<'_> = &mut |item| Ok(running.item(&item));
+    repo.stream(query, &running.stop, take).await
 }
 
 /// Repositories and what they hold.
