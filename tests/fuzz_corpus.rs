@@ -19,6 +19,11 @@ fn pack_stream() {
 }
 
 #[test]
+fn pack_threads() {
+    replay("pack_threads", targets::pack_threads);
+}
+
+#[test]
 fn delta() {
     replay("delta", targets::delta);
 }

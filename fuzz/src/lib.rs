@@ -5,15 +5,19 @@
 //! A target asserts more than that nothing panics: a parser of a stream gives the same
 //! whether its input comes whole or byte by byte.
 
+use std::collections::HashSet;
+
 use gitsip::limits::{LimitExceeded, NeverInterrupt};
+use gitsip::object::{Kind, hash_object};
 use gitsip::oid::Hasher;
 use gitsip::pack::delta::{self, Delta};
 use gitsip::pack::index::PackIndex;
+use gitsip::pack::write::PackWriter;
 use gitsip::pack::{Ingest, PackError};
 use gitsip::pktline::{Carriage, PktError, Reader, Token};
 use gitsip::protocol::{FetchEvent, FetchResponse, ProtocolError};
-use gitsip::store::{MemoryStore, Objects as _, Staging as _};
-use gitsip::{Budget, Limits, ObjectFormat, ObjectId};
+use gitsip::store::{MemoryStaging, MemoryStore, Objects as _, Staging as _};
+use gitsip::{Budget, Limits, ObjectFormat, ObjectId, Workers};
 
 /// Packets, read as what the first byte says.
 pub fn pktline(input: &[u8]) {
@@ -35,6 +39,32 @@ pub fn pack_stream(input: &[u8]) {
     hasher.update(input);
     if let Ok(trailer) = hasher.finish() {
         receive_whole_and_in_bytes(&[input, trailer.as_bytes()].concat());
+    }
+}
+
+/// A pack of whole objects and deltas, four bytes of input each, on one thread and on
+/// three: the same objects or the same refusal, and what a naive reader says of it.
+pub fn pack_threads(input: &[u8]) {
+    let plan = Plan::read(input);
+    let pack = plan.pack();
+    let alone = receive_with(&[&pack], |ingest| Ok(ingest.finish(&NeverInterrupt)?.0));
+    let together =
+        receive_with(&[&pack], |ingest| Ok(ingest.finish_on(&Threads, &NeverInterrupt)?.store));
+    match (&alone, &together) {
+        // Which of several errors a thread meets first is chance.
+        (Err(_), Err(_)) => {}
+        _ => assert_eq!(together, alone),
+    }
+    if plan.entries.iter().any(|entry| entry.damage.is_some()) {
+        return;
+    }
+    match (plan.unresolved(), together) {
+        (0, Ok(ids)) => {
+            let planned: HashSet<ObjectId> = plan.entries.iter().map(Planned::id).collect();
+            assert_eq!(ids.into_iter().collect::<HashSet<_>>(), planned);
+        }
+        (left, Err(PackError::Unresolved { count, .. })) => assert_eq!(count, left),
+        (left, received) => panic!("{left} should be left, not {received:?}"),
     }
 }
 
@@ -138,14 +168,123 @@ fn read_answer(pieces: &[&[u8]]) -> (Said, Result<(), ProtocolError>) {
     (said, answer.finish())
 }
 
+/// Entries of a pack as an input asks for them.
+struct Plan {
+    entries: Vec<Planned>,
+}
+
+struct Planned {
+    content: Vec<u8>,
+    base: PlannedBase,
+    /// A byte of the delta to flip a bit of.
+    damage: Option<usize>,
+}
+
+enum PlannedBase {
+    None,
+    /// An earlier entry, by offset.
+    Earlier(usize),
+    /// Any entry, by the id that it should have.
+    Any(usize),
+}
+
+impl Plan {
+    fn read(input: &[u8]) -> Self {
+        let (records, _) = input.as_chunks();
+        let count = records.len().min(MAX_PLANNED);
+        let planned = |(number, &[what, base, len, mark]): (usize, &[u8; 4])| Planned {
+            content: [&vec![b'='; usize::from(len)][..], &[mark]].concat(),
+            base: match what % 4 {
+                1 | 2 if number > 0 => PlannedBase::Earlier(usize::from(base) % number),
+                3 => PlannedBase::Any(usize::from(base) % count),
+                _ => PlannedBase::None,
+            },
+            damage: (what >= 0xf0).then_some(usize::from(what & 0xf)),
+        };
+        Self { entries: records.iter().take(count).enumerate().map(planned).collect() }
+    }
+
+    fn pack(&self) -> Vec<u8> {
+        let mut writer =
+            PackWriter::new(ObjectFormat::Sha1, self.entries.len() as u32).with_level(0);
+        let mut offsets = Vec::new();
+        for entry in &self.entries {
+            let from = |base: usize| {
+                let mut delta = delta::encode(&self.entries[base].content, &entry.content);
+                if let Some(at) = entry.damage {
+                    let len = delta.len();
+                    delta[at % len] ^= 1 << (at % 8);
+                }
+                delta
+            };
+            offsets.push(match entry.base {
+                PlannedBase::None => writer.whole(Kind::Blob, &entry.content),
+                PlannedBase::Earlier(base) => writer.ofs_delta(offsets[base], &from(base)),
+                PlannedBase::Any(base) => writer.ref_delta(self.entries[base].id(), &from(base)),
+            });
+        }
+        writer.finish().expect("its bytes are no collision")
+    }
+
+    /// How many entries have no base, found by asking all of them again and again.
+    fn unresolved(&self) -> u64 {
+        let ids: Vec<ObjectId> = self.entries.iter().map(Planned::id).collect();
+        let mut resolved = vec![false; ids.len()];
+        loop {
+            let before = resolved.clone();
+            for (number, entry) in self.entries.iter().enumerate() {
+                resolved[number] = match entry.base {
+                    PlannedBase::None => true,
+                    PlannedBase::Earlier(base) => resolved[base],
+                    PlannedBase::Any(base) => {
+                        resolved.iter().zip(&ids).any(|(&done, id)| done && *id == ids[base])
+                    }
+                };
+            }
+            if resolved == before {
+                return resolved.iter().filter(|&&done| !done).count() as u64;
+            }
+        }
+    }
+}
+
+impl Planned {
+    fn id(&self) -> ObjectId {
+        hash_object(ObjectFormat::Sha1, Kind::Blob, &self.content)
+            .expect("its bytes are no collision")
+    }
+}
+
+/// Three threads for every piece of work.
+struct Threads;
+
+impl Workers for Threads {
+    fn threads(&self) -> usize {
+        3
+    }
+
+    fn run(&self, n: usize, job: &(dyn Fn(usize) + Sync)) {
+        std::thread::scope(|scope| {
+            (0..n).for_each(|part| drop(scope.spawn(move || job(part))));
+        });
+    }
+}
+
 fn receive_whole_and_in_bytes(pack: &[u8]) {
     let whole = receive(&[pack]);
     let pieces: Vec<&[u8]> = pack.chunks(1).collect();
     assert_eq!(receive(&pieces), whole);
 }
 
-/// Takes a pack into a store: what it holds afterwards, each object read back.
 fn receive(pieces: &[&[u8]]) -> Result<Vec<ObjectId>, PackError> {
+    receive_with(pieces, |ingest| Ok(ingest.finish(&NeverInterrupt)?.0))
+}
+
+/// Takes a pack into a store: what it holds afterwards, each object read back.
+fn receive_with(
+    pieces: &[&[u8]],
+    finish: impl FnOnce(Ingest<MemoryStaging>) -> Result<MemoryStaging, PackError>,
+) -> Result<Vec<ObjectId>, PackError> {
     let budget = Budget::new(64 << 20);
     let limits = Limits {
         max_object_bytes: MAX_OBJECT_BYTES as u64,
@@ -162,8 +301,8 @@ fn receive(pieces: &[&[u8]]) -> Result<Vec<ObjectId>, PackError> {
             break;
         }
     }
-    let received = result.and_then(|()| ingest.finish(&NeverInterrupt));
-    let (staging, _) = received.inspect_err(|_| {
+    let received = result.and_then(|()| finish(ingest));
+    let staging = received.inspect_err(|_| {
         assert_eq!(store.stats().objects, 0, "nothing of a refused pack is kept");
     })?;
     let Ok(committed) = staging.commit() else {
@@ -177,5 +316,7 @@ fn receive(pieces: &[&[u8]]) -> Result<Vec<ObjectId>, PackError> {
     Ok(committed.ids)
 }
 
+/// Enough for trees of every shape.
+const MAX_PLANNED: usize = 64;
 /// Small, so that a fuzzer makes many runs a second.
 const MAX_OBJECT_BYTES: usize = 1 << 20;
