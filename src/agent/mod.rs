@@ -44,6 +44,7 @@ mod remote;
 mod repo;
 mod resolve;
 mod results;
+mod saved;
 #[cfg(feature = "schema")]
 mod schema;
 mod snapshot;
@@ -59,6 +60,7 @@ pub use query::*;
 pub use remote::{Remote, RemoteOptions};
 pub use repo::Repo;
 pub use results::*;
+pub use saved::Saved;
 #[cfg(feature = "schema")]
 pub use schema::schema;
 pub use snapshot::{ReadOptions, Snapshot};

@@ -32,12 +32,18 @@ use tracing::Instrument as _;
 
 use super::exchange::{Discovered, Line, discover, no_outcome};
 use super::flights::Flights;
-use super::results::{Exchange, Stats};
+use super::results::{Exchange, LoadStats, Stats};
 use super::source::Source;
 use super::trace;
 
 /// After so long, refs that came with the first answer are listed again.
 const MAX_LISTING_AGE: Duration = Duration::from_secs(10);
+
+/// Refs that are noted to be saved.
+const MAX_NOTED_REFS: usize = 64;
+
+/// Bytes of the name of one of them.
+const MAX_NOTED_NAME_BYTES: usize = 1 << 10;
 
 /// How a remote repository is opened.
 #[derive(Clone, Debug, Default)]
@@ -63,19 +69,19 @@ pub struct RemoteOptions {
 
 /// A remote repository behind a transport. A clone is the same repository.
 pub struct Remote<T> {
-    shared: Arc<Shared<T>>,
+    pub(super) shared: Arc<Shared<T>>,
 }
 
 pub(super) struct Shared<T> {
-    transport: T,
-    repo: RepoUrl,
+    pub(super) transport: T,
+    pub(super) repo: RepoUrl,
     credentials: Credentials,
     public_only: bool,
     retry: RetryOptions,
-    limits: Limits,
-    budget: Budget,
+    pub(super) limits: Limits,
+    pub(super) budget: Budget,
     pub(super) progress: ProgressListener,
-    workers: SharedWorkers,
+    pub(super) workers: SharedWorkers,
     capabilities: Capabilities,
     features: FetchCapability,
     pub(super) store: MemoryStore,
@@ -96,7 +102,13 @@ pub(super) struct State {
     /// How much of what was learnt has been traced.
     traced: usize,
     /// Commits whose trees are all held, newest last; at most [`lazy::MAX_HAVES`].
-    held: Vec<ObjectId>,
+    pub(super) held: Vec<ObjectId>,
+    /// Refs as they were last listed, where few were; at most [`MAX_NOTED_REFS`].
+    pub(super) listed: Vec<Ref>,
+    /// Objects that were held when what is held was last saved or loaded.
+    pub(super) objects_saved: u64,
+    /// What loading took.
+    pub(super) loaded: Option<LoadStats>,
     /// The commit that came in one request with all blobs up to a size.
     pub(super) fetched_whole: Option<(ObjectId, u64)>,
 }
@@ -163,6 +175,9 @@ impl<T: Transport> Remote<T> {
             old,
             traced: 0,
             held: Vec::new(),
+            listed: Vec::new(),
+            objects_saved: 0,
+            loaded: None,
             fetched_whole: None,
         };
         let store = MemoryStore::new(capabilities.object_format, &budget, &options.limits);
@@ -351,6 +366,22 @@ impl<T: Transport> Shared<T> {
     }
 }
 
+impl State {
+    /// Notes refs as they are now, to be saved. A long listing is nobody's choice of refs.
+    pub(super) fn note_refs(&mut self, refs: &[Ref]) {
+        let is_short = |named: &&Ref| {
+            let symref = named.symref_target.as_ref().map_or(0, |name| name.len());
+            named.name.len().max(symref) <= MAX_NOTED_NAME_BYTES
+        };
+        for named in refs.iter().filter(is_short).take(MAX_NOTED_REFS) {
+            self.listed.retain(|other| other.name != named.name);
+            self.listed.push(named.clone());
+        }
+        let forgotten = self.listed.len().saturating_sub(MAX_NOTED_REFS);
+        self.listed.drain(..forgotten);
+    }
+}
+
 /// Peels what is a commit or tag; anything else is no commit to join.
 fn peel_held(store: &MemoryStore, id: &ObjectId) -> Result<Lookup<Peeled>, Error> {
     match store.header(id)?.map(|header| header.kind) {
@@ -406,6 +437,7 @@ impl<T: Transport> Source for Remote<T> {
             shared.state().ladder.learn(Fallback::IgnoresPrefixes);
             shared.trace_what_was_learnt();
         }
+        shared.state().note_refs(&refs);
         Ok(refs)
     }
 
@@ -464,10 +496,10 @@ impl<T: Transport> Source for Remote<T> {
         let held = shared.store.stats();
         let now = shared.transport.now();
         let elapsed = now.saturating_sub(shared.opened_at);
-        let (protocol, fallbacks) = {
+        let (protocol, fallbacks, loaded) = {
             let state = shared.state();
             let learnt = state.ladder.learnt().iter().map(ToString::to_string).collect();
-            (state.old.as_ref().map_or(2, OldHost::version), learnt)
+            (state.old.as_ref().map_or(2, OldHost::version), learnt, state.loaded)
         };
         let journal = &shared.journal;
         Stats {
@@ -483,6 +515,7 @@ impl<T: Transport> Source for Remote<T> {
             max_bytes: shared.budget.limit_bytes(),
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
             fallbacks,
+            loaded,
             exchanges: journal.newest(now).iter().map(Exchange::from).collect(),
         }
     }

@@ -33,7 +33,7 @@ pub use failure::Failure;
 pub use hit::{ByteRange, Cut, FileMatches, GrepItem, Hit, NearLine};
 pub use items::{Below, FilePart, ReadError, ReadItem, RefItem, RepoInfo, StatItem, TreeNode};
 pub use picture::{TreeItem, TreePicture};
-pub use stats::{Exchange, Stats};
+pub use stats::{Exchange, LoadStats, Stats};
 
 /// What an entry of a folder is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -61,7 +61,7 @@ pub(super) struct Inner {
     pub(super) segments: Vec<Bytes>,
     pub(super) packed_bytes: u64,
     pub(super) raw: RawCache,
-    pinned: Vec<Bytes>,
+    pub(super) pinned: Vec<Bytes>,
     pinned_bytes: u64,
     stagings: u32,
     raw_hits: u64,
@@ -172,7 +172,7 @@ impl MemoryStore {
         self.0.lock()
     }
 
-    pub(super) fn budget(&self) -> &Budget {
+    pub(crate) fn budget(&self) -> &Budget {
         &self.0.budget
     }
 

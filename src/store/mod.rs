@@ -14,6 +14,7 @@ mod memory;
 mod prefix;
 mod raw_cache;
 mod room;
+pub mod saved;
 mod segments;
 mod staging;
 pub(crate) mod unpack;

@@ -33,10 +33,26 @@ pub struct Stats {
     pub elapsed_ms: u64,
     /// What the host does not do that would have cost less, in words, each once.
     pub fallbacks: Vec<String>,
+    /// What was taken from a file of an earlier process instead of the host.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub loaded: Option<LoadStats>,
     /// The requests in the order they were sent, of more than
     /// [`MAX_EXCHANGES`](journal::MAX_EXCHANGES) the newest. Without addresses, headers
     /// and bodies.
     pub exchanges: Vec<Exchange>,
+}
+
+/// What a repository was loaded with from a file that was saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LoadStats {
+    /// Objects in the file.
+    pub objects: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Milliseconds that reading and proving it took.
+    pub ms: u64,
 }
 
 /// One HTTP request, and what became of it.
