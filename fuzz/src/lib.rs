@@ -5,7 +5,7 @@
 //! A target asserts more than that nothing panics: a parser of a stream gives the same
 //! whether its input comes whole or byte by byte.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use gitsip::limits::{LimitExceeded, NeverInterrupt};
 use gitsip::object::{Kind, hash_object};
@@ -47,9 +47,11 @@ pub fn pack_stream(input: &[u8]) {
 pub fn pack_threads(input: &[u8]) {
     let plan = Plan::read(input);
     let pack = plan.pack();
-    let alone = receive_with(&[&pack], |ingest| Ok(ingest.finish(&NeverInterrupt)?.0));
+    let in_any_order = |ids: Vec<ObjectId>| ids.into_iter().collect::<BTreeSet<_>>();
+    let alone = receive(&[&pack]).map(in_any_order);
     let together =
-        receive_with(&[&pack], |ingest| Ok(ingest.finish_on(&Threads, &NeverInterrupt)?.store));
+        receive_with(&[&pack], |ingest| Ok(ingest.finish_on(&Threads, &NeverInterrupt)?.store))
+            .map(in_any_order);
     match (&alone, &together) {
         // Which of several errors a thread meets first is chance.
         (Err(_), Err(_)) => {}
@@ -60,8 +62,7 @@ pub fn pack_threads(input: &[u8]) {
     }
     match (plan.unresolved(), together) {
         (0, Ok(ids)) => {
-            let planned: HashSet<ObjectId> = plan.entries.iter().map(Planned::id).collect();
-            assert_eq!(ids.into_iter().collect::<HashSet<_>>(), planned);
+            assert_eq!(ids, in_any_order(plan.entries.iter().map(Planned::id).collect()));
         }
         (left, Err(PackError::Unresolved { count, .. })) => assert_eq!(count, left),
         (left, received) => panic!("{left} should be left, not {received:?}"),
