@@ -52,6 +52,8 @@
 
 pub mod agent;
 #[cfg(feature = "cli")]
+mod cache;
+#[cfg(feature = "cli")]
 pub mod cli;
 pub mod client;
 #[cfg(feature = "cli")]

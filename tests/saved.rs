@@ -104,9 +104,9 @@ fn git_accepts_the_pack_and_finds_the_same_objects_in_it() {
 fn another_process_asks_only_for_the_refs() {
     let world = World::new();
     let first = world.prefetched();
-    assert!(first.has_unsaved());
+    assert_eq!(first.unsaved_objects(), first.stats().objects);
     let bytes = saved(&first);
-    assert!(!first.has_unsaved());
+    assert_eq!(first.unsaved_objects(), 0);
 
     let second = world.open();
     load(&second, &bytes).unwrap();
@@ -115,14 +115,14 @@ fn another_process_asks_only_for_the_refs() {
     // Also what was left out is known to be, and is not asked for again.
     assert_eq!(prefetched.blobs_left_out, 1);
     assert!(kinds(&second).iter().all(|kind| matches!(*kind, "capabilities" | "refs")));
-    assert!(!second.has_unsaved());
+    assert_eq!(second.unsaved_objects(), 0);
     let loaded = second.stats().loaded.unwrap();
     assert_eq!((loaded.objects, loaded.bytes), (first.stats().objects, bytes.len() as u64));
 
     // What was left out comes when it is asked for, and is saved with the rest.
     assert_eq!(read(&second, "large").len(), 2_100_000);
     assert_eq!(kinds(&second).last(), Some(&"blobs"));
-    assert!(second.has_unsaved());
+    assert_eq!(second.unsaved_objects(), 1);
     let third = world.open();
     load(&third, &saved(&second)).unwrap();
     read(&third, "large");

@@ -66,10 +66,10 @@ impl<T: Transport> Repo<Remote<T>> {
         self.source.compute(|| self.load_here(from, stop))
     }
 
-    /// Whether objects are held that were neither loaded nor saved yet.
-    pub fn has_unsaved(&self) -> bool {
+    /// How many objects are held that were neither loaded nor saved yet.
+    pub fn unsaved_objects(&self) -> u64 {
         let shared = &self.source.shared;
-        shared.store.stats().objects > shared.state().objects_saved
+        shared.store.stats().objects.saturating_sub(shared.state().objects_saved)
     }
 
     fn load_here(

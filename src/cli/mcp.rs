@@ -23,8 +23,10 @@ pub(super) fn run(args: &Mcp) -> Result<u8, Error> {
         max_repos: args.max_repos,
         token_env: args.token_env.clone(),
         token_origins: token_origins(&args.token_hosts)?,
+        cache: args.cache.open(|text| failure::warn(text, false)),
     };
     let live = Live::new(args.network.public_transport()?, options);
+    let kept = live.clone();
     let options = ServerOptions { timeout: args.timeout, max_reply_bytes: args.max_reply };
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
@@ -42,6 +44,7 @@ pub(super) fn run(args: &Mcp) -> Result<u8, Error> {
             () = interrupted() => Ok(INTERRUPTED),
         }
     });
+    kept.save_all();
     // A search may take a moment to hear of its end.
     runtime.shutdown_background();
     ended

@@ -22,6 +22,7 @@ use super::progress::{Show, Watch};
 use super::repo_arg::RepoArg;
 use super::{screen, verbose};
 use crate::agent::{Remote, RemoteOptions, Repo, Source, Stats, Stop};
+use crate::cache::Cache;
 use crate::credentials::{Credentials, Scope};
 use crate::disk::{Local, Repository};
 use crate::error::{Error, ErrorKind};
@@ -42,17 +43,22 @@ pub(super) fn run(command: Command) -> Result<u8, Error> {
     let repo = RepoArg::parse(command.repo())?;
     let job = Job::new(command, repo.pasted(), &limits)?;
     let network = common.network.clone();
+    let as_json = common.form.is_json();
+    let cache = common.cache.open(move |text| failure::warn(text, as_json));
     let asking = Asking {
         job,
         limits,
         network,
+        cache,
         timeout: common.timeout,
         watch: watch.clone(),
         stop: Stop::default(),
         out: Output::stdout(),
         stats: Arc::default(),
+        save: Arc::default(),
     };
     let (out, stats, stop) = (asking.out.clone(), Arc::clone(&asking.stats), asking.stop.clone());
+    let save = Arc::clone(&asking.save);
 
     let credentials = Arc::new(match &repo {
         RepoArg::Address(pasted) => {
@@ -82,7 +88,11 @@ pub(super) fn run(command: Command) -> Result<u8, Error> {
     }
     let status = match end {
         // What was printed before an error counts, and so does its failure to be.
-        End::Answered(status) => out.lock().flush().and(status),
+        End::Answered(status) => {
+            let printed = out.lock().flush();
+            save.get().into_iter().for_each(|save| save());
+            printed.and(status)
+        }
         End::Deadline(allowed) => {
             stop.pass_deadline();
             out.finish_early();
@@ -117,14 +127,18 @@ struct Asking {
     job: Job,
     limits: Limits,
     network: Network,
+    cache: Cache,
     timeout: Option<Duration>,
     watch: Watch,
     stop: Stop,
     out: Output,
     /// Filled in once the repository is open.
     stats: Arc<OnceLock<StatsSource>>,
+    /// Keeps what was fetched; filled in once there is a repository to fetch from.
+    save: Arc<OnceLock<Save>>,
 }
 
+type Save = Box<dyn Fn() + Send + Sync>;
 type StatsSource = Box<dyn Fn() -> Stats + Send + Sync>;
 
 impl Asking {
@@ -142,7 +156,12 @@ impl Asking {
         let opened = Remote::open(transport, &address, options).await;
         // Helpers are programs to wait for.
         block_in_place(|| credentials.settle(&opened));
-        let answer = self.of(opened?).await;
+        let repo = Repo::new(opened?, self.limits.clone());
+        self.cache.load(&repo, &self.stop);
+        let (cache, for_cache) = (self.cache.clone(), repo.clone());
+        // Set once, here.
+        drop(self.save.set(Box::new(move || cache.save(&for_cache))));
+        let answer = self.of(repo).await;
         block_in_place(|| credentials.settle(&answer));
         answer
     }
@@ -150,11 +169,12 @@ impl Asking {
     async fn of_local(self, path: &Path) -> Result<u8, Error> {
         let budget = Budget::new(self.limits.max_memory);
         let repository = Repository::open(path, &self.limits, &budget)?;
-        self.of(Local::new(repository, &budget).with_workers(Pool::shared())).await
+        let local = Local::new(repository, &budget).with_workers(Pool::shared());
+        let repo = Repo::new(local, self.limits.clone());
+        self.of(repo).await
     }
 
-    async fn of<S: Source + Send + Sync + 'static>(self, source: S) -> Result<u8, Error> {
-        let repo = Repo::new(source, self.limits);
+    async fn of<S: Source + Send + Sync + 'static>(self, repo: Repo<S>) -> Result<u8, Error> {
         let for_stats = repo.clone();
         // Set once, here.
         drop(self.stats.set(Box::new(move || for_stats.stats())));

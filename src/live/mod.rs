@@ -17,7 +17,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::task::block_in_place;
 
-use crate::agent::{RemoteOptions, RepoInfo, Stop};
+use crate::agent::{RemoteOptions, Repo, RepoInfo, Stop};
+use crate::cache::Cache;
 use crate::client::progress::ProgressListener;
 use crate::client::retry::RetryOptions;
 use crate::credentials::{Credentials, Scope};
@@ -41,6 +42,8 @@ pub(crate) struct LiveOptions {
     pub(crate) token_env: Option<String>,
     /// The origins that a token of the environment is for, such as `https://github.com`.
     pub(crate) token_origins: Vec<String>,
+    /// Where what was fetched is kept for other processes.
+    pub(crate) cache: Cache,
 }
 
 /// Where a repository is.
@@ -114,7 +117,20 @@ impl Live {
             let at = seats.iter().position(|seat| seat.place() == place)?;
             seats.remove(at)
         };
+        self.save(&seat);
         seat.held().map(|held| held.info())
+    }
+
+    /// Keeps what was fetched for other processes, where there is a cache.
+    pub(crate) fn save_all(&self) {
+        let seats = self.0.seats().clone();
+        seats.iter().for_each(|seat| self.save(seat));
+    }
+
+    fn save(&self, seat: &Seat) {
+        if let Some(Held::Remote(repo, _)) = seat.held().map(|held| &**held) {
+            self.0.options.cache.save(repo);
+        }
     }
 
     /// What is kept, and what each holds.
@@ -139,6 +155,7 @@ impl Live {
         }
         // What they hold is given back without the lock.
         drop(seats);
+        gone.iter().for_each(|seat| self.save(seat));
         drop(gone);
         seat
     }
@@ -177,7 +194,11 @@ impl Live {
         // Helpers are programs to wait for.
         block_in_place(|| credentials.settle(&opened));
         match opened {
-            Ok(remote) => Ok(Held::remote(remote, options.limits.clone(), credentials)),
+            Ok(remote) => {
+                let repo = Repo::new(remote, options.limits.clone());
+                options.cache.load(&repo, &Stop::default());
+                Ok(Held::Remote(repo, credentials))
+            }
             Err(error) => Err(credentials.with_advice(error)),
         }
     }
@@ -217,6 +238,9 @@ impl Holding<'_> {
     /// # Errors
     /// That of `answer`, with advice where it is about credentials.
     pub(crate) fn settle<T>(self, answer: Result<T, Error>) -> Result<T, Error> {
+        if let Held::Remote(repo, _) = &*self.held {
+            self.live.0.options.cache.save_much(repo);
+        }
         self.live.settle(&self.seat, self.held.credentials(), answer)
     }
 }

@@ -121,14 +121,6 @@ impl Held {
         Self::Local(Repo::new(local, limits))
     }
 
-    pub(super) fn remote(
-        remote: Remote<HttpTransport>,
-        limits: Limits,
-        credentials: Credentials,
-    ) -> Self {
-        Self::Remote(Repo::new(remote, limits), credentials)
-    }
-
     /// One page of the answer to `query`.
     ///
     /// # Errors

@@ -10,7 +10,10 @@ fn live(max_repos: usize) -> Live {
     let transport = HttpTransport::new(HttpOptions::default()).unwrap();
     let (token_env, token_origins) = (None, Vec::new());
     let limits = Limits { max_memory: 1 << 20, ..Limits::default() };
-    Live::new(transport, LiveOptions { limits, max_repos, token_env, token_origins })
+    Live::new(
+        transport,
+        LiveOptions { limits, max_repos, token_env, token_origins, cache: Cache::default() },
+    )
 }
 
 fn place(name: &str) -> Place {

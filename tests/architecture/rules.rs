@@ -41,6 +41,7 @@ const RANKS: &[(&str, u8)] = &[
     ("client", 4),
     ("server", 4),
     ("agent", 5),
+    ("cache", 6),
     ("cli", 6),
     ("credentials", 6),
     ("disk", 6),

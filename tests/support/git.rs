@@ -18,7 +18,7 @@ use tempfile::TempDir;
 pub fn isolate(command: &mut Command, home: &Path) {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy().to_ascii_lowercase();
-        let is_ours = ["gitsip_token", "netrc", "ssh_askpass", "xdg_config_home"];
+        let is_ours = ["gitsip_cache", "gitsip_token", "netrc", "ssh_askpass", "xdg_config_home"];
         if text.starts_with("git_") || text.ends_with("_proxy") || is_ours.contains(&&*text) {
             command.env_remove(&name);
         }

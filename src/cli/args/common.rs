@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::{ArgAction, Args};
 
 use super::Form;
+use super::cache::CacheArgs;
 use super::help::EVERYWHERE;
 use crate::cli::network::Network;
 
@@ -35,6 +36,8 @@ pub(in crate::cli) struct Common {
     pub(in crate::cli) stats: bool,
     #[command(flatten)]
     pub(in crate::cli) form: Form,
+    #[command(flatten)]
+    pub(in crate::cli) cache: CacheArgs,
     #[command(flatten)]
     pub(in crate::cli) network: Network,
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::cache::CacheArgs;
 use super::common::{parse_size, parse_time};
 use crate::cli::network::Network;
 use crate::mcp::DEFAULT_REPLY_BYTES;
@@ -39,6 +40,8 @@ pub(in crate::cli) struct Mcp {
     /// End a call after this time with what it has found: 30, 2m
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(in crate::cli) timeout: Option<Duration>,
+    #[command(flatten)]
+    pub(in crate::cli) cache: CacheArgs,
     #[command(flatten)]
     pub(in crate::cli) network: Network,
 }

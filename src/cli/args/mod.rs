@@ -3,6 +3,7 @@
 //! Only spelling is judged here. Whether a repository, ref or path exists, and whether a
 //! pattern or glob parses, is found out by whoever reads it.
 
+mod cache;
 mod cat;
 mod common;
 mod doctor;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 
+use super::cache::CacheArgs;
 use super::common::{parse_size, parse_time};
 use super::help::EVERYWHERE;
 use crate::cli::network::Network;
@@ -33,6 +34,8 @@ pub(in crate::cli) struct Session {
     /// Say what is asked of hosts; -vv says more
     #[arg(short, long, action = ArgAction::Count, help_heading = EVERYWHERE)]
     pub(in crate::cli) verbose: u8,
+    #[command(flatten, next_help_heading = EVERYWHERE)]
+    pub(in crate::cli) cache: CacheArgs,
     #[command(flatten, next_help_heading = EVERYWHERE)]
     pub(in crate::cli) network: Network,
 }

@@ -38,6 +38,7 @@ use self::serve::Session;
 use self::writer::{Writer, Written};
 use super::args;
 use super::exit::{FOUND, INTERRUPTED};
+use super::failure;
 use super::output::Output;
 use super::run::{interrupted, runtime};
 use super::verbose;
@@ -61,8 +62,10 @@ pub(super) fn run(args: args::Session) -> Result<u8, Error> {
         max_repos: args.max_repos,
         token_origins: token_origins(&args.token_hosts, &places)?,
         token_env: args.token_env,
+        cache: args.cache.open(|text| failure::warn(text, false)),
     };
     let live = Live::new(args.network.transport()?, options);
+    let kept = live.clone();
     let default = <[Place; 1]>::try_from(places).ok().map(|[place]| place);
 
     let out = Output::stdout();
@@ -74,6 +77,7 @@ pub(super) fn run(args: args::Session) -> Result<u8, Error> {
     if let Some(session) = for_the_end.upgrade() {
         session.stop();
     }
+    kept.save_all();
     let status = match end {
         End::Over(result) => result.map(|()| FOUND),
         End::Interrupted => {
