@@ -13,6 +13,7 @@ pub(crate) mod held;
 mod memory;
 mod prefix;
 mod raw_cache;
+mod recent;
 mod room;
 pub mod saved;
 mod segments;

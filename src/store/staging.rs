@@ -14,6 +14,7 @@ use bytes::Bytes;
 use super::entries::{Entries, Entry, Form};
 use super::memory::{Inner, MemoryStore};
 use super::raw_cache::{Owner, paid_bytes, raw_copy};
+use super::recent::Recent;
 use super::segments::{Place, SegmentWriter};
 use super::{Committed, Objects, Staging, StoreError, room};
 use crate::limits::{Budget, LimitExceeded, Reservation, Which};
@@ -38,6 +39,9 @@ pub struct MemoryStaging {
     objects: Entries,
     /// Beside `objects`; paid for with `places`, which are never fewer.
     bases: Vec<Option<Base>>,
+    /// What came last and has no raw copy, while the pack arrives.
+    recent: Recent,
+    arriving: bool,
     /// An object whose delta base is neither here nor in the store.
     baseless: Option<ObjectId>,
 }
@@ -75,6 +79,8 @@ impl MemoryStaging {
             arrived_paid: None,
             objects,
             bases: Vec::new(),
+            recent: Recent::default(),
+            arriving: true,
             baseless: None,
         }
     }
@@ -122,8 +128,10 @@ impl MemoryStaging {
             let copy = raw_copy(content, paid);
             self.store.lock().raw.insert(kind, owner, copy)
         });
-        if let (Some(slot), Some(entry)) = (slot, self.objects.entry_mut(object)) {
-            entry.raw = slot;
+        match (slot, self.objects.entry_mut(object)) {
+            (Some(slot), Some(entry)) => entry.raw = slot,
+            _ if self.arriving => self.recent.keep(object, content, budget),
+            _ => {}
         }
     }
 
@@ -189,6 +197,7 @@ impl EntryStore for MemoryStaging {
     }
 
     fn lend_streams(&mut self) -> StagedStreams {
+        self.arriving = false;
         let writer = std::mem::take(&mut self.writer);
         StagedStreams { writer, places: Arc::clone(&self.places) }
     }
@@ -232,7 +241,8 @@ impl EntryStore for MemoryStaging {
         let Entry { kind, raw, .. } = *self.objects.entry(object)?;
         let (inner, budget) = (self.store.lock(), self.store.budget());
         let own = inner.raw.peek(kind, raw, self.owner(object), budget);
-        own.or_else(|| inner.peek(&self.objects.id(object), budget))
+        own.or_else(|| self.recent.content(object))
+            .or_else(|| inner.peek(&self.objects.id(object), budget))
     }
 
     fn external(&self, id: &ObjectId) -> Option<(Kind, Bytes)> {
