@@ -39,7 +39,8 @@
 //!   (local repositories), `parallel` (threads). Each is a feature.
 //! - [`agent`]: the facade above and the one async driver, generic over a
 //!   [`Transport`](client::transport::Transport).
-//! - [`client`]: conversations with a host, without I/O.
+//! - [`client`] and [`server`]: conversations from both ends, without I/O.
+//! - [`graph`]: walks over commits.
 //! - [`view`]: reads over any store, plain synchronous functions that return what they
 //!   lack as a value.
 //! - [`store`] and [`protocol`]: the traits of a store and the one in memory; the messages
@@ -61,6 +62,7 @@ mod credentials;
 #[cfg(feature = "disk")]
 pub mod disk;
 pub mod error;
+pub mod graph;
 pub mod limits;
 #[cfg(feature = "cli")]
 mod live;
@@ -73,6 +75,7 @@ pub mod pack;
 pub mod parallel;
 pub mod pktline;
 pub mod protocol;
+pub mod server;
 pub mod store;
 pub mod text;
 pub mod transport;

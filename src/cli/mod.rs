@@ -73,6 +73,7 @@ fn answer(verb: Verb) -> Result<u8, Error> {
         Verb::Doctor(args) => doctor::run(args),
         Verb::IndexPack(args) => commands::index_pack(&args),
         Verb::Session(args) => session::run(args),
+        Verb::UploadPack(args) => commands::upload_pack(&args),
         Verb::Start(face) => face::run(face),
     }
 }

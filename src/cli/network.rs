@@ -23,7 +23,7 @@ pub(super) struct Network {
     /// Host in a private network that redirects may lead to
     #[arg(long = "allow-host", value_name = "HOST")]
     allow_hosts: Vec<String>,
-    /// Give up on a host that sends nothing for so long [30s]
+    /// Give up on a host that is silent for so long [30s]
     #[arg(long, value_name = "T", value_parser = parse_time)]
     stall_timeout: Option<Duration>,
 }

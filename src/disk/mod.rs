@@ -17,6 +17,7 @@ mod local;
 mod loose;
 mod map;
 mod pack;
+mod pack_view;
 mod packed_refs;
 mod packs;
 mod peek;
@@ -40,7 +41,7 @@ use crate::pack::delta::DeltaSizes;
 use crate::pack::entry::EntryForm;
 use crate::store::unpack::{Chain, Link};
 use crate::store::{
-    Header, IdPrefix, Object, Objects, PackedAs, PackedEntry, Ref, Refs, StoreError,
+    Header, IdPrefix, Object, Objects, PackView, PackedAs, PackedEntry, Ref, Refs, StoreError,
 };
 use base_cache::BaseCache;
 use loose::LooseStore;
@@ -116,6 +117,21 @@ impl Repository {
     /// The folder with the repository's `HEAD`.
     pub fn git_dir(&self) -> &Path {
         &self.0.layout.git_dir
+    }
+
+    /// The commits whose parents are not here, as in a clone of limited depth.
+    ///
+    /// # Errors
+    /// When the file that names them is damaged or cannot be read.
+    pub fn shallow(&self) -> Result<Vec<ObjectId>, StoreError> {
+        let path = self.0.layout.common_dir.join("shallow");
+        let bytes = files::read_small(&path, self.0.limits.max_ref_bytes)?.unwrap_or_default();
+        let lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+        let ids = lines.map(|line| {
+            let id = ObjectId::from_hex(line).ok().filter(|id| id.format() == self.0.format);
+            id.ok_or_else(|| files::malformed(&path, "a line is no id"))
+        });
+        ids.collect()
     }
 
     /// Asks every place that has `id`, in order, until one answers soundly.
@@ -294,6 +310,10 @@ impl Objects for Repository {
         let packed = |pack: &Pack, offset| self.packed_entry(pack, offset).map(Some);
         // A loose object's stream holds its header too: it is no packed form.
         Ok(self.look(id, packed, |_| Ok(Some(None)))?.flatten())
+    }
+
+    fn packs(&self) -> Vec<Arc<dyn PackView>> {
+        self.0.packs.listing().views(&self.0.budget)
     }
 
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>, StoreError> {

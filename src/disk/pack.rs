@@ -115,6 +115,32 @@ impl Pack {
         Ok(self.data()?.slice(entry.stream_start..end))
     }
 
+    /// Which entry begins at `offset`, counted in the order they lie in.
+    pub(super) fn ordinal(&self, offset: u64, budget: &Budget) -> Result<u32, StoreError> {
+        let by_offset = self.by_offset(budget)?;
+        let at = by_offset.binary_search_by_key(&offset, |&(offset, _)| offset).ok();
+        at.and_then(|at| u32::try_from(at).ok())
+            .ok_or_else(|| self.damaged(offset, "the index has no entry"))
+    }
+
+    /// Where the entry `ordinal` begins, and its place in the index.
+    pub(super) fn nth(&self, ordinal: u32, budget: &Budget) -> Result<(u64, u32), StoreError> {
+        let found = self.by_offset(budget)?.get(ordinal as usize).copied();
+        found.ok_or_else(|| malformed(&self.path, "it has fewer entries than were asked for"))
+    }
+
+    /// All bytes of an entry, header and the stream of `stream_len` bytes.
+    pub(super) fn whole_entry(
+        &self,
+        entry: &EntryAt,
+        stream_len: usize,
+    ) -> Result<&[u8], StoreError> {
+        let start = usize::try_from(entry.offset).unwrap_or(usize::MAX);
+        let end = entry.stream_start.saturating_add(stream_len);
+        let bytes = self.entries()?.get(start..end);
+        bytes.ok_or_else(|| self.damaged(entry.offset, "the entry goes on after the pack"))
+    }
+
     /// The id of the object whose entry begins at `offset`.
     pub(super) fn id_at(&self, offset: u64, budget: &Budget) -> Result<ObjectId, StoreError> {
         let by_offset = self.by_offset(budget)?;

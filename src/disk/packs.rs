@@ -10,8 +10,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::files::{list, malformed};
 use super::pack::Pack;
+use super::pack_view::View;
+use crate::limits::Budget;
 use crate::oid::{ObjectFormat, ObjectId};
-use crate::store::StoreError;
+use crate::store::{PackView, StoreError};
 
 #[derive(Debug)]
 pub(super) struct Packs {
@@ -95,6 +97,14 @@ impl Packs {
 impl Listing {
     pub(super) fn iter(&self) -> impl Iterator<Item = &Pack> {
         self.packs.iter().map(|pack| &**pack)
+    }
+
+    /// The packs as whoever copies entries sees them; their tables are paid from `budget`.
+    pub(super) fn views(&self, budget: &Budget) -> Vec<Arc<dyn PackView>> {
+        let view = |pack: &Arc<Pack>| -> Arc<dyn PackView> {
+            Arc::new(View::new(Arc::clone(pack), budget))
+        };
+        self.packs.iter().map(view).collect()
     }
 
     /// What is wrong with any of the packs, as far as is known.

@@ -80,6 +80,11 @@ impl PackWriter {
         offset
     }
 
+    /// Bytes that [`take`](Self::take) would give.
+    pub fn pending(&self) -> usize {
+        self.out.len()
+    }
+
     /// What was written since the last call, to send on.
     pub fn take(&mut self) -> Vec<u8> {
         self.hasher.update(&self.out);

@@ -11,6 +11,7 @@ mod entries;
 mod file_table;
 pub(crate) mod held;
 mod memory;
+mod pack_view;
 mod prefix;
 mod raw_cache;
 mod recent;
@@ -35,6 +36,7 @@ use crate::pack;
 pub use arena::is_binary;
 pub use file_table::{FileTable, Layout, Located};
 pub use memory::{MemoryStore, StoreStats};
+pub use pack_view::{PackView, ViewedEntry, ViewedForm};
 pub use prefix::IdPrefix;
 pub use staging::{MemoryStaging, StagedStreams};
 
@@ -95,6 +97,12 @@ pub trait Objects {
     /// Whether the object is held.
     fn contains(&self, id: &ObjectId) -> Result<bool, StoreError> {
         Ok(self.header(id)?.is_some())
+    }
+
+    /// The packs whose entries can be copied, in the order they are asked; none in a store
+    /// that keeps its objects in another way.
+    fn packs(&self) -> Vec<Arc<dyn PackView>> {
+        Vec::new()
     }
 
     /// Where raw text stands side by side, in a store that keeps it so.

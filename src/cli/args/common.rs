@@ -25,11 +25,11 @@ pub(in crate::cli) struct Common {
     /// Say what is asked of the host; -vv says more
     #[arg(short, long, action = ArgAction::Count)]
     pub(in crate::cli) verbose: u8,
-    /// Show progress, in lines where no terminal is
+    /// Show progress; --no-progress: not even on a terminal
     #[arg(long, overrides_with = "no_progress")]
     progress: bool,
     /// Show no progress
-    #[arg(long, overrides_with = "progress")]
+    #[arg(long, overrides_with = "progress", hide_short_help = true)]
     no_progress: bool,
     /// Say what it cost: one JSON line on standard error
     #[arg(long)]

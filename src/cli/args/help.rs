@@ -75,9 +75,8 @@ const MORE: &str = "\n\nMore options, which every command takes: gitsip --help."
 
 const TOP_HELP: &str = "\
 REPO is an http(s) address, owner/repo on github.com, or a local path, which is
-read at its HEAD commit, not as its working tree is. --ref names another branch,
-tag or commit. The address of a page, as a browser shows it, also says ref, path
-and lines; --ref, PATH and --lines win over it. Nothing is written to disk.
+read at HEAD, not as its working tree is. --ref names another branch, tag or
+commit. The address of a page in a browser also says ref, path and lines.
 
 Private repositories: --token-env NAME, else GITSIP_TOKEN, user:password@ in the
 address, ~/.netrc; and git's credential helpers after the host has refused.

@@ -13,13 +13,13 @@ use crate::mcp::DEFAULT_REPLY_BYTES;
 #[derive(Clone, Debug, Args)]
 #[command(args_override_self = true, after_help = MCP_HELP)]
 pub(in crate::cli) struct Mcp {
-    /// Serve HTTP here, at /mcp, in place of standard input and output
+    /// Serve HTTP here, at /mcp, not standard input
     #[arg(long, value_name = "IP:PORT")]
     pub(in crate::cli) addr: Option<SocketAddr>,
     /// Let --addr be one that other machines reach; there is no login
     #[arg(long, requires = "addr")]
     pub(in crate::cli) expose: bool,
-    /// Name by which clients may reach --addr, beside localhost
+    /// Name of --addr for clients, beside localhost
     #[arg(long = "served-as", value_name = "HOST", requires = "addr")]
     pub(in crate::cli) names: Vec<String>,
     /// Variable with a token, in place of GITSIP_TOKEN

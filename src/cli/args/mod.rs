@@ -20,6 +20,7 @@ mod session;
 mod shell;
 mod tree;
 mod types;
+mod upload_pack;
 
 use std::ffi::OsStr;
 
@@ -41,6 +42,7 @@ pub(super) use session::Session;
 pub(super) use shell::{Completions, Man};
 pub(super) use tree::{DEFAULT_MAX_ENTRIES, Tree};
 pub(super) use types::Types;
+pub(super) use upload_pack::UploadPack;
 
 use super::face::Face;
 
@@ -74,6 +76,8 @@ pub(super) enum Verb {
     IndexPack(IndexPack),
     /// Answer requests, a line of JSON each
     Session(Session),
+    /// Serve one git client on standard input and output
+    UploadPack(UploadPack),
     #[command(flatten)]
     Start(Face),
 }
@@ -88,6 +92,7 @@ impl Verb {
             | Self::IndexPack(_)
             | Self::Man(_)
             | Self::Session(_)
+            | Self::UploadPack(_)
             | Self::Start(_) => None,
         }
     }

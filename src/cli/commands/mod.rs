@@ -8,12 +8,14 @@ mod index_pack;
 mod ls;
 mod refs;
 mod tree;
+mod upload_pack;
 
 use bstr::ByteSlice as _;
 
 pub(super) use cat::{no_path, ref_and_path};
 use glob::Glob;
 pub(in crate::cli) use index_pack::index_pack;
+pub(in crate::cli) use upload_pack::upload_pack;
 
 use super::args::{Cat, Command, Ls, Tree};
 use super::exit;

@@ -16,7 +16,7 @@ use super::FetchRequest;
 
 pub use listing::Listing;
 pub(super) use listing::ListingReader;
-pub use request::{decode_fetch, encode_fetch};
+pub use request::{RequestDecoder, Step, decode_fetch, encode_fetch};
 pub use response::FetchResponse;
 pub use writer::FetchResponseWriter;
 

@@ -7,10 +7,10 @@
 
 use super::Features;
 use crate::limits::{Limits, Which, check};
-use crate::oid::ObjectFormat;
+use crate::oid::{ObjectFormat, ObjectId};
 use crate::pktline::{self, Carriage, Reader, Token};
 use crate::protocol::{
-    Deepen, FetchRequest, ProtocolError, encode_line, encode_short, quoted, unexpected,
+    Deepen, FetchRequest, ProtocolError, encode_line, encode_short, parse_id, quoted, unexpected,
 };
 
 const PLACE: &str = "a fetch request";
@@ -107,46 +107,141 @@ pub fn decode_fetch(
     format: ObjectFormat,
     limits: &Limits,
 ) -> Result<(FetchRequest, Features), ProtocolError> {
-    let mut reader = Reader::new().with_max_other_bytes(limits.max_ref_bytes);
-    let (mut request, mut features) = (FetchRequest::default(), Features::default());
-    let (mut lines, mut negotiates) = (0, false);
-    while let Some(token) = reader.next(&mut body, Carriage::Lines)? {
-        lines += 1;
-        check(Which::Refs, limits.max_refs, lines)?;
-        let line = match token {
-            Token::Line if !request.done => reader.line(),
+    let mut lines = RequestDecoder::new(format, limits);
+    let mut asked = None;
+    while let Some(step) = lines.push(&mut body)? {
+        match (step, &mut asked) {
+            (Step::Asked(request, used), _) => asked = Some((*request, used)),
+            (Step::Have(id), Some((request, _))) => request.haves.push(id),
+            (Step::Done, Some((request, _))) => request.done = true,
             // Between haves a client may wait for an answer, which over HTTP it does not.
-            Token::Flush if !request.done => {
-                negotiates = true;
-                continue;
+            (Step::Have(_) | Step::Flush | Step::Done, _) => {}
+        }
+    }
+    lines.finish()?;
+    asked.ok_or(ProtocolError::Truncated { place: PLACE })
+}
+
+/// What a client says, up to where it may wait for an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// What it wants, and the capabilities it uses. Its haves follow.
+    Asked(Box<FetchRequest>, Features),
+    /// It has this.
+    Have(ObjectId),
+    /// It said some of what it has, or nothing yet, and may wait.
+    Flush,
+    /// It said all it will, and waits for the pack.
+    Done,
+}
+
+/// Reads a client's request as it arrives, for a server that answers between its lines.
+///
+/// ```
+/// use gitsip::protocol::v0::{RequestDecoder, Step};
+/// use gitsip::{Limits, ObjectFormat};
+///
+/// let mut lines = RequestDecoder::new(ObjectFormat::Sha1, &Limits::default());
+/// let mut input = &b"0032want 4b825dc642cb6eb9a060e54bf8d69288fbee4904\n00000009done\n"[..];
+/// assert!(matches!(lines.push(&mut input)?, Some(Step::Asked(..))));
+/// assert_eq!(lines.push(&mut input)?, Some(Step::Done));
+/// assert_eq!(lines.push(&mut input)?, None);
+/// # Ok::<(), gitsip::protocol::ProtocolError>(())
+/// ```
+#[derive(Debug)]
+pub struct RequestDecoder {
+    reader: Reader,
+    format: ObjectFormat,
+    /// What is wanted, while that is being said.
+    asking: Option<(FetchRequest, Features)>,
+    is_done: bool,
+    lines: u64,
+    max_lines: u64,
+}
+
+impl RequestDecoder {
+    /// At the start of a request to a repository of `format`.
+    pub fn new(format: ObjectFormat, limits: &Limits) -> Self {
+        Self {
+            reader: Reader::new().with_max_other_bytes(limits.max_ref_bytes),
+            format,
+            asking: Some(Default::default()),
+            is_done: false,
+            lines: 0,
+            max_lines: limits.max_refs,
+        }
+    }
+
+    /// The next step; `None` when all input was used.
+    ///
+    /// # Errors
+    /// As [`decode_fetch`]; the decoder is of no use afterwards.
+    pub fn push(&mut self, input: &mut &[u8]) -> Result<Option<Step>, ProtocolError> {
+        while let Some(token) = self.reader.next(input, Carriage::Lines)? {
+            self.lines += 1;
+            check(Which::Refs, self.max_lines, self.lines)?;
+            match token {
+                Token::Line => {
+                    if let Some(step) = self.take_line()? {
+                        return Ok(Some(step));
+                    }
+                }
+                Token::Flush if !self.is_done => {
+                    return Ok(Some(match self.asking.take() {
+                        Some((request, used)) => Step::Asked(Box::new(request), used),
+                        None => Step::Flush,
+                    }));
+                }
+                token => return Err(unexpected(token, PLACE)),
             }
-            Token::Line => return Err(ProtocolError::TrailingBytes { place: PLACE }),
-            token => return Err(unexpected(token, PLACE)),
-        };
+        }
+        Ok(None)
+    }
+
+    /// Says that no input follows.
+    ///
+    /// # Errors
+    /// When the request is cut off.
+    pub fn finish(self) -> Result<(), ProtocolError> {
+        match self.reader.is_between_packets() {
+            true => Ok(()),
+            false => Err(ProtocolError::Truncated { place: PLACE }),
+        }
+    }
+
+    fn take_line(&mut self) -> Result<Option<Step>, ProtocolError> {
+        let (line, format) = (self.reader.line(), self.format);
+        if self.is_done {
+            return Err(ProtocolError::TrailingBytes { place: PLACE });
+        }
+        let bad = || ProtocolError::bad_line(PLACE, line);
         let word = line.split(|&byte| byte == b' ').next().unwrap_or_default();
-        let belongs = match word {
-            b"have" | b"done" => negotiates,
-            b"want" | b"shallow" | b"filter" => !negotiates,
-            b"deepen" | b"deepen-since" | b"deepen-not" => !negotiates,
-            _ => false,
+        let Some((request, used)) = &mut self.asking else {
+            return match line.strip_prefix(b"have ") {
+                Some(hex) => parse_id(hex, format, PLACE, line).map(|id| Some(Step::Have(id))),
+                None if line == b"done" => {
+                    self.is_done = true;
+                    Ok(Some(Step::Done))
+                }
+                None => Err(bad()),
+            };
         };
-        if !belongs {
-            return Err(ProtocolError::bad_line(PLACE, line));
+        match word {
+            b"want" | b"shallow" | b"filter" => {}
+            b"deepen" | b"deepen-since" | b"deepen-not" => {}
+            _ => return Err(bad()),
         }
         // The first want has the capabilities behind it.
         let id_end = "want ".len() + format.hex_len();
         match line.get(id_end..).filter(|_| word == b"want" && request.wants.is_empty()) {
             Some(words) => {
-                take_words(words, format, &mut request, &mut features)?;
+                take_words(words, format, request, used)?;
                 request.take(line.get(..id_end).unwrap_or(line), format)?;
             }
             None => request.take(line, format)?,
         }
+        Ok(None)
     }
-    if !reader.is_between_packets() || !negotiates {
-        return Err(ProtocolError::Truncated { place: PLACE });
-    }
-    Ok((request, features))
 }
 
 fn take_words(

@@ -1,0 +1,45 @@
+//! `gitsip upload-pack`: one repository for one client.
+
+use std::io;
+
+use crate::cli::args::UploadPack;
+use crate::cli::exit::FOUND;
+use crate::disk::Repository;
+use crate::error::Error;
+use crate::limits::{Budget, Limits, NeverInterrupt};
+use crate::parallel::Pool;
+use crate::server::stdio::{Talk, serve};
+use crate::server::{ServeOptions, Served};
+
+/// Serves until the client is done.
+pub(in crate::cli) fn upload_pack(args: &UploadPack) -> Result<u8, Error> {
+    let limits = Limits::default();
+    let budget = Budget::new(limits.max_memory);
+    let repository = Repository::open(&args.repo, &limits, &budget)?;
+    let options = ServeOptions { allow_any_want: args.allow_any_want, ..ServeOptions::default() };
+    let shallow = repository.shallow()?;
+    let served = Served::new(repository, options, &limits, &budget)
+        .with_workers(Pool::shared())
+        .with_shallow(shallow);
+    let talk = Talk {
+        version: asked_version(),
+        stateless: args.stateless_rpc && !args.http_backend_info_refs,
+        advertise_only: args.http_backend_info_refs,
+    };
+    let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
+    serve(&served, talk, &mut input, &mut output, &NeverInterrupt)?;
+    Ok(FOUND)
+}
+
+/// The highest version that the client names in `GIT_PROTOCOL`, a list of `key=value` with
+/// colons between; 0 when it names none that is known.
+fn asked_version() -> u8 {
+    let asked = std::env::var_os("GIT_PROTOCOL").unwrap_or_default();
+    let asked = asked.to_string_lossy();
+    let versions = asked.split(':').filter_map(|pair| pair.strip_prefix("version="));
+    versions
+        .filter_map(|version| version.parse().ok())
+        .filter(|version| *version <= 2)
+        .max()
+        .unwrap_or(0)
+}

@@ -1,0 +1,249 @@
+//! Which commits some tips reach and others do not, newest first.
+//!
+//! The walk goes by commit time, as git's does, and ends soon after everything that is
+//! still to be visited is known to be excluded. Clocks that go wrong can make it end early:
+//! then commits are in the answer that the other side has too, never one too few.
+
+use std::collections::BinaryHeap;
+
+use hashbrown::HashSet;
+
+use super::Marks;
+use crate::error::{Error, ErrorKind};
+use crate::limits::{Budget, Interrupt};
+use crate::object::{CommitRef, Kind};
+use crate::oid::ObjectId;
+use crate::store::Objects;
+
+/// Commits whose parents are not there: where history is cut.
+pub type Cuts = HashSet<ObjectId>;
+
+/// What a walk needs to know of a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommitFacts {
+    /// Its snapshot.
+    pub tree: ObjectId,
+    /// The commits before it.
+    pub parents: Vec<ObjectId>,
+    /// When it was made, in seconds since 1970; 0 where it does not say.
+    pub seconds: u64,
+}
+
+/// What [`range`] came to.
+#[derive(Debug, Default)]
+pub struct Range {
+    /// The commits and their trees, newest first.
+    pub commits: Vec<(ObjectId, ObjectId)>,
+    /// The commits next to these that are excluded.
+    pub edges: Vec<ObjectId>,
+}
+
+/// The facts of the commit `id`; `None` when the store does not have it.
+///
+/// # Errors
+/// When it is no commit, or damaged.
+pub fn commit_facts<S: Objects + ?Sized>(
+    store: &S,
+    id: &ObjectId,
+) -> Result<Option<CommitFacts>, Error> {
+    let Some(object) = store.read(id)? else { return Ok(None) };
+    if object.kind != Kind::Commit {
+        let what = format!("object {id} is a {}, where a commit should be", object.kind);
+        return Err(Error::new(ErrorKind::Corrupt, what));
+    }
+    let commit = CommitRef::parse(&object.bytes, store.format())
+        .map_err(|error| Error::from(error).while_doing(format_args!("reading commit {id}")))?;
+    let time = commit.committer().and_then(|committer| committer.time);
+    Ok(Some(CommitFacts {
+        tree: commit.tree(),
+        parents: commit.parents().collect(),
+        seconds: time.map_or(0, |time| time.seconds),
+    }))
+}
+
+/// The commits that `tips` reach and `excluded` do not, without those older than `since`
+/// and what these reach. Parents of `cuts` are not followed.
+///
+/// # Errors
+/// When a commit that `tips` reach is missing or damaged, memory is spent, or `interrupt`
+/// says so.
+pub fn range<S: Objects + ?Sized>(
+    store: &S,
+    cuts: &Cuts,
+    tips: &[ObjectId],
+    excluded: &[ObjectId],
+    since: Option<u64>,
+    budget: &Budget,
+    interrupt: &dyn Interrupt,
+) -> Result<Range, Error> {
+    let marks = Marks::new(store.format(), budget);
+    let mut walk = Walk { store, cuts, marks, queue: BinaryHeap::new(), open: 0, oldest: u64::MAX };
+    let mut found = Vec::new();
+    let mut paid = budget.empty();
+    for id in excluded {
+        walk.enqueue(id, EXCLUDED)?;
+    }
+    for id in tips {
+        walk.enqueue(id, REACHED)?;
+    }
+    let mut slop = SLOP;
+    let mut visited = 0_u32;
+    while let Some(next) = walk.queue.pop() {
+        visited = visited.wrapping_add(1);
+        if visited.is_multiple_of(256) {
+            interrupt.check()?;
+        }
+        let is_old = since.is_some_and(|since| next.facts.seconds < since);
+        if is_old && !walk.marks.any(next.row, EXCLUDED) {
+            walk.exclude(next.row);
+        }
+        walk.marks.add(next.row, VISITED);
+        if walk.marks.any(next.row, EXCLUDED) {
+            walk.exclude_parents(&next)?;
+            if walk.open == 0 {
+                let is_far = next.facts.seconds < walk.oldest;
+                slop = if is_far { slop - 1 } else { SLOP };
+                if slop == 0 {
+                    break;
+                }
+            }
+            continue;
+        }
+        walk.open -= 1;
+        walk.oldest = walk.oldest.min(next.facts.seconds);
+        paid.grow(size_of::<(u32, ObjectId)>() as u64)?;
+        found.push((next.row, next.facts.tree));
+        if !walk.is_cut(next.row) {
+            for parent in &next.facts.parents {
+                walk.enqueue(parent, REACHED)?;
+            }
+        }
+    }
+    let marks = &walk.marks;
+    let kept = found.into_iter().filter(|(row, _)| !marks.any(*row, EXCLUDED));
+    Ok(Range {
+        commits: kept.map(|(row, tree)| (marks.id(row), tree)).collect(),
+        edges: marks.with(EXCLUDED | REACHED).map(|row| marks.id(row)).collect(),
+    })
+}
+
+struct Walk<'a, S: ?Sized> {
+    store: &'a S,
+    cuts: &'a Cuts,
+    marks: Marks,
+    queue: BinaryHeap<Queued>,
+    /// How many in the queue are not excluded.
+    open: usize,
+    /// The time of the oldest commit that was found.
+    oldest: u64,
+}
+
+impl<S: Objects + ?Sized> Walk<'_, S> {
+    /// Visits `id` later, if it was not seen, and adds a mark to it.
+    fn enqueue(&mut self, id: &ObjectId, mark: u8) -> Result<(), Error> {
+        let row = self.marks.row(id)?;
+        if self.marks.any(row, EXCLUDED | REACHED) {
+            if mark == EXCLUDED && !self.marks.any(row, EXCLUDED) {
+                self.exclude(row);
+                if self.marks.any(row, VISITED) {
+                    self.exclude_ancestors(row)?;
+                }
+            }
+            self.marks.add(row, mark);
+            return Ok(());
+        }
+        self.marks.add(row, mark);
+        match commit_facts(self.store, id)? {
+            Some(facts) => {
+                self.open += usize::from(mark == REACHED);
+                self.queue.push(Queued { row, facts });
+                Ok(())
+            }
+            // What the other side has need not be whole here.
+            None if mark == EXCLUDED => Ok(()),
+            None => Err(Error::new(ErrorKind::Corrupt, format!("commit {id} is missing"))),
+        }
+    }
+
+    /// Marks a commit as excluded that was not.
+    fn exclude(&mut self, row: u32) {
+        self.marks.add(row, EXCLUDED);
+        if !self.marks.any(row, VISITED) {
+            self.open = self.open.saturating_sub(1);
+        }
+    }
+
+    fn exclude_parents(&mut self, of: &Queued) -> Result<(), Error> {
+        if !self.is_cut(of.row) {
+            for parent in &of.facts.parents {
+                self.enqueue(parent, EXCLUDED)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Excludes what a commit reaches that was visited too early: before it was known that
+    /// the other side has it.
+    fn exclude_ancestors(&mut self, row: u32) -> Result<(), Error> {
+        let mut waiting = vec![row];
+        while let Some(row) = waiting.pop() {
+            if self.is_cut(row) {
+                continue;
+            }
+            let Some(facts) = commit_facts(self.store, &self.marks.id(row))? else { continue };
+            for parent in &facts.parents {
+                let parent = self.marks.row(parent)?;
+                if self.marks.any(parent, EXCLUDED) || !self.marks.any(parent, REACHED) {
+                    continue;
+                }
+                self.exclude(parent);
+                if self.marks.any(parent, VISITED) {
+                    waiting.push(parent);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_cut(&self, row: u32) -> bool {
+        !self.cuts.is_empty() && self.cuts.contains(&self.marks.id(row))
+    }
+}
+
+/// A commit to be visited, newest first; of the same time, in the order they were seen.
+struct Queued {
+    row: u32,
+    facts: CommitFacts,
+}
+
+impl Ord for Queued {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.facts.seconds, other.row).cmp(&(other.facts.seconds, self.row))
+    }
+}
+
+impl PartialOrd for Queued {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Queued {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Queued {}
+
+/// A tip reaches it.
+const REACHED: u8 = 1;
+/// It is excluded, or what reaches it is.
+const EXCLUDED: u8 = 2;
+/// It was taken from the queue.
+const VISITED: u8 = 4;
+/// Commits that are still looked at when all are excluded and old: clocks differ. As in git.
+const SLOP: u32 = 5;
+
+#[cfg(test)]
+mod tests;

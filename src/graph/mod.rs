@@ -1,0 +1,10 @@
+//! Walks over history, for whoever needs more than one commit: which commits one side has
+//! and the other lacks, and what has been seen on the way.
+
+mod history;
+mod marks;
+mod reach;
+
+pub use history::{CommitFacts, Cuts, Range, commit_facts, range};
+pub use marks::Marks;
+pub use reach::all_reach;

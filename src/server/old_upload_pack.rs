@@ -1,0 +1,252 @@
+//! The conversation of upload-pack in version 0 and 1, over a connection that keeps its state
+//! and over one that does not.
+//!
+//! Follows git's `protocol-pack`. What a client has it says in blocks, and between them it may
+//! wait for an answer. Over HTTP each request says everything again, and the answer ends with
+//! the first block that does not settle it.
+
+use hashbrown::HashSet;
+
+use super::answer::Answer;
+use super::boundary::Boundary;
+use super::refusal::Refusal;
+use super::served::Served;
+use crate::limits::Interrupt;
+use crate::oid::ObjectId;
+use crate::protocol::v0::{Features, FetchResponseWriter, Listing, RequestDecoder, Step};
+use crate::protocol::{Capabilities, FetchRequest, ProtocolError};
+use crate::store::{Objects, Refs};
+
+impl<S: Objects + Refs + Sync> Served<S> {
+    /// Appends all refs and what the server can do, in version 0 or 1, without
+    /// [`SERVICE_HEADER`](crate::protocol::SERVICE_HEADER).
+    ///
+    /// # Errors
+    /// When the refs cannot be read.
+    pub fn advertise_old(&self, version: u8, out: &mut Vec<u8>) -> Result<(), Refusal> {
+        let mut refs = self.refs(&[])?;
+        refs.retain(|item| item.target.is_some());
+        // git tells of no other symbolic ref.
+        for item in refs.iter_mut().filter(|item| item.name != "HEAD") {
+            item.symref_target = None;
+        }
+        let listing = Listing {
+            version,
+            capabilities: Capabilities {
+                agent: Some(self.options.agent.as_str().into()),
+                object_format: self.store.format(),
+                ..Capabilities::default()
+            },
+            features: Features {
+                agent: true,
+                allow_reachable: true,
+                allow_tip: true,
+                deepen_not: true,
+                deepen_relative: true,
+                deepen_since: true,
+                filter: self.options.allow_filter,
+                include_tag: true,
+                multi_ack: true,
+                multi_ack_detailed: true,
+                no_done: true,
+                no_progress: true,
+                object_format: true,
+                ofs_delta: true,
+                shallow: true,
+                side_band: true,
+                side_band_64k: true,
+                thin_pack: true,
+            },
+            refs,
+            shallow: self.cuts.iter().copied().collect(),
+        };
+        Ok(listing.encode(out)?)
+    }
+}
+
+/// Takes a client's words as they arrive.
+#[derive(Debug)]
+pub struct OldUploadPack<'s, S> {
+    served: &'s Served<S>,
+    steps: RequestDecoder,
+    /// Whether each request is answered by itself, as over HTTP.
+    stateless: bool,
+    talk: Option<Talk>,
+}
+
+/// What was said so far.
+#[derive(Debug)]
+struct Talk {
+    request: FetchRequest,
+    used: Features,
+    boundary: Boundary,
+    writer: FetchResponseWriter,
+    /// Of the present block: something is here, and something is not.
+    found: bool,
+    missed: bool,
+    is_ready: bool,
+    common: HashSet<ObjectId>,
+}
+
+impl<'s, S: Objects + Refs + Sync> OldUploadPack<'s, S> {
+    /// A conversation with one client; `stateless` when each request comes by itself.
+    pub fn new(served: &'s Served<S>, stateless: bool) -> Self {
+        let steps = RequestDecoder::new(served.store.format(), &served.limits);
+        Self { served, steps, stateless, talk: None }
+    }
+
+    /// Takes input up to where there is something to say; `None` when all of it was used. An
+    /// answer that [is the end](Answer::is_end) is the last one.
+    pub fn push(&mut self, input: &mut &[u8], interrupt: &dyn Interrupt) -> Option<Answer<'s, S>> {
+        loop {
+            let answered = match self.steps.push(input) {
+                Ok(None) => return None,
+                Ok(Some(step)) => self.take(step, interrupt),
+                Err(error) => Err(error.into()),
+            };
+            match answered {
+                Ok(Some(answer)) => return Some(answer),
+                Ok(None) => {}
+                Err(refusal) => return Some(Answer::refused(refusal).ending()),
+            }
+        }
+    }
+
+    /// Says that no input follows.
+    ///
+    /// # Errors
+    /// When a request is cut off.
+    pub fn finish(self) -> Result<(), ProtocolError> {
+        self.steps.finish()
+    }
+
+    fn take(
+        &mut self,
+        step: Step,
+        interrupt: &dyn Interrupt,
+    ) -> Result<Option<Answer<'s, S>>, Refusal> {
+        let mut said = Vec::new();
+        let Some(talk) = &mut self.talk else {
+            let Step::Asked(request, used) = step else { return Ok(None) };
+            if request.wants.is_empty() {
+                return Ok(Some(Answer::of(said).ending()));
+            }
+            let talk = Talk::begin(self.served, *request, used, &mut said, interrupt)?;
+            self.talk = Some(talk);
+            return Ok(Some(Answer::of(said)));
+        };
+        match step {
+            Step::Asked(..) => {}
+            Step::Have(id) => talk.have(self.served, id, &mut said, interrupt)?,
+            Step::Flush => {
+                talk.end_block(self.served, &mut said, interrupt)?;
+                if talk.used.no_done && talk.is_ready {
+                    return self.pack(said, interrupt).map(Some);
+                }
+                let answer = Answer::of(said);
+                return Ok(Some(if self.stateless { answer.ending() } else { answer }));
+            }
+            Step::Done => return self.pack(said, interrupt).map(Some),
+        }
+        Ok((!said.is_empty()).then(|| Answer::of(said)))
+    }
+
+    /// The end of the talk: the last acknowledgment, then the pack.
+    fn pack(
+        &mut self,
+        mut said: Vec<u8>,
+        interrupt: &dyn Interrupt,
+    ) -> Result<Answer<'s, S>, Refusal> {
+        let Some(talk) = self.talk.take() else { return Ok(Answer::of(said).ending()) };
+        let fetch = self.served.fetch(&talk.request, interrupt)?;
+        let pack = self.served.pack(&fetch, talk.boundary, interrupt)?;
+        let answer = match talk.writer.end_haves(&mut said) {
+            Some(carrier) => Answer::with_pack(said, pack, carrier),
+            None => Answer::of(said),
+        };
+        Ok(answer.ending())
+    }
+}
+
+impl Talk {
+    fn begin<S: Objects + Refs + Sync>(
+        served: &Served<S>,
+        request: FetchRequest,
+        used: Features,
+        said: &mut Vec<u8>,
+        interrupt: &dyn Interrupt,
+    ) -> Result<Self, Refusal> {
+        let fetch = served.fetch(&request, interrupt)?;
+        let boundary = served.boundary(&fetch, interrupt)?;
+        // Whatever comes, the talk goes on up to its done.
+        let mut writer =
+            FetchResponseWriter::new(&FetchRequest { done: true, ..request.clone() }, &used);
+        writer.shallow_info(said, &boundary.shallow, &boundary.unshallow);
+        let common = HashSet::new();
+        Ok(Self {
+            request,
+            used,
+            boundary,
+            writer,
+            found: false,
+            missed: false,
+            is_ready: false,
+            common,
+        })
+    }
+
+    fn have<S: Objects + Refs + Sync>(
+        &mut self,
+        served: &Served<S>,
+        id: ObjectId,
+        said: &mut Vec<u8>,
+        interrupt: &dyn Interrupt,
+    ) -> Result<(), Refusal> {
+        if served.store.contains(&id)? {
+            self.found = true;
+            if self.common.insert(id) {
+                self.request.haves.push(id);
+            }
+            self.writer.common(said, id);
+            return Ok(());
+        }
+        self.missed = true;
+        let tells = self.used.multi_ack || self.used.multi_ack_detailed;
+        if tells && !self.request.haves.is_empty() && self.is_enough(served, interrupt)? {
+            self.writer.ready(said, id);
+        }
+        Ok(())
+    }
+
+    fn end_block<S: Objects + Refs + Sync>(
+        &mut self,
+        served: &Served<S>,
+        said: &mut Vec<u8>,
+        interrupt: &dyn Interrupt,
+    ) -> Result<(), Refusal> {
+        let all_found = std::mem::take(&mut self.found) && !std::mem::take(&mut self.missed);
+        if let Some(last) = self.request.haves.last().copied()
+            && self.used.multi_ack_detailed
+            && all_found
+            && self.is_enough(served, interrupt)?
+        {
+            self.writer.ready(said, last);
+            self.is_ready = true;
+        }
+        self.writer.end_block(said);
+        Ok(())
+    }
+
+    /// Whether each want reaches something the client has. Once it does it always will.
+    fn is_enough<S: Objects + Refs + Sync>(
+        &mut self,
+        served: &Served<S>,
+        interrupt: &dyn Interrupt,
+    ) -> Result<bool, Refusal> {
+        if !self.is_ready {
+            let fetch = served.fetch(&self.request, interrupt)?;
+            return served.is_enough(&fetch, interrupt);
+        }
+        Ok(true)
+    }
+}

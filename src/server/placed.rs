@@ -1,0 +1,176 @@
+//! A set of objects by where they lie: one bit for each entry of a pack, and ids for what is
+//! in no pack.
+//!
+//! A repository of half a million objects takes 60 KB this way, so that such sets can be
+//! kept, and the entries of a pack come in the order they lie in without looking any up.
+
+use std::sync::Arc;
+
+use crate::limits::{Budget, LimitExceeded, Reservation};
+use crate::oid::ObjectId;
+use crate::store::{PackView, StoreError};
+
+/// Objects to be sent, by place.
+#[derive(Debug)]
+pub(super) struct Placed {
+    packs: Vec<InPack>,
+    /// What is in no pack, in the order it was found.
+    others: Vec<ObjectId>,
+    count: u64,
+    held: Reservation,
+}
+
+/// The part of a set that lies in one pack.
+#[derive(Debug)]
+pub(super) struct InPack {
+    pub(super) pack: Arc<dyn PackView>,
+    words: Vec<u64>,
+}
+
+impl Placed {
+    /// Places `ids`, each given once, in `packs`: in the first one that has it.
+    pub(super) fn new(
+        packs: Vec<Arc<dyn PackView>>,
+        ids: impl Iterator<Item = ObjectId>,
+        budget: &Budget,
+    ) -> Result<Self, StoreError> {
+        let mut placed =
+            Self { packs: Vec::new(), others: Vec::new(), count: 0, held: budget.empty() };
+        for pack in packs {
+            let words = (pack.count() as usize).div_ceil(64);
+            placed.held.grow((words * 8) as u64)?;
+            placed.packs.push(InPack { pack, words: vec![0; words] });
+        }
+        for id in ids {
+            placed.place(id)?;
+        }
+        placed.packs.retain(|part| part.words.iter().any(|&word| word != 0));
+        Ok(placed)
+    }
+
+    /// How many objects.
+    pub(super) fn len(&self) -> u64 {
+        self.count
+    }
+
+    /// The parts in packs.
+    pub(super) fn packs(&self) -> &[InPack] {
+        &self.packs
+    }
+
+    /// What is in no pack.
+    pub(super) fn others(&self) -> &[ObjectId] {
+        &self.others
+    }
+
+    /// Whether the set has `id`.
+    pub(super) fn contains(&self, id: &ObjectId) -> Result<bool, StoreError> {
+        for part in &self.packs {
+            if part.pack.position(id)?.is_some_and(|at| part.has(at)) {
+                return Ok(true);
+            }
+        }
+        Ok(self.others.contains(id))
+    }
+
+    fn place(&mut self, id: ObjectId) -> Result<(), StoreError> {
+        self.count += 1;
+        for part in &mut self.packs {
+            if let Some(at) = part.pack.position(&id)? {
+                part.add(at);
+                return Ok(());
+            }
+        }
+        self.pay_for_other()?;
+        self.others.push(id);
+        Ok(())
+    }
+
+    fn pay_for_other(&mut self) -> Result<(), LimitExceeded> {
+        // Twice: where the list doubles, the old one is still there.
+        self.held.grow(2 * size_of::<ObjectId>() as u64)
+    }
+}
+
+impl InPack {
+    /// Whether the set has the entry `at`.
+    pub(super) fn has(&self, at: u32) -> bool {
+        self.words.get(at as usize / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
+    }
+
+    /// The first entry of the set from `at` on.
+    pub(super) fn next(&self, at: u32) -> Option<u32> {
+        let mut index = at as usize / 64;
+        let mut word = self.words.get(index)? & (u64::MAX << (at % 64));
+        while word == 0 {
+            index += 1;
+            word = *self.words.get(index)?;
+        }
+        u32::try_from(index * 64 + word.trailing_zeros() as usize).ok()
+    }
+
+    fn add(&mut self, at: u32) {
+        if let Some(word) = self.words.get_mut(at as usize / 64) {
+            *word |= 1 << (at % 64);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oid::ObjectFormat;
+    use crate::store::ViewedEntry;
+
+    /// A pack of the objects whose ids begin with a number below its count.
+    #[derive(Debug)]
+    struct Numbers(u32);
+
+    fn id(number: u32) -> ObjectId {
+        let mut raw = [0; 20];
+        raw[..4].copy_from_slice(&number.to_be_bytes());
+        ObjectId::from_raw(&raw).unwrap()
+    }
+
+    impl PackView for Numbers {
+        fn count(&self) -> u32 {
+            self.0
+        }
+
+        fn position(&self, id: &ObjectId) -> Result<Option<u32>, StoreError> {
+            let number = u32::from_be_bytes(id.as_bytes()[..4].try_into().unwrap());
+            Ok((number < self.0).then_some(number))
+        }
+
+        fn id_at(&self, at: u32) -> Result<ObjectId, StoreError> {
+            Ok(id(at))
+        }
+
+        fn entry_at(&self, _: u32) -> Result<ViewedEntry, StoreError> {
+            Err(StoreError::Unsupported("there are no bytes here".to_owned()))
+        }
+    }
+
+    #[test]
+    fn each_object_is_in_the_first_pack_that_has_it_or_by_itself() {
+        let budget = Budget::new(1 << 20);
+        let packs = |counts: &[u32]| {
+            let view = |&count| -> Arc<dyn PackView> { Arc::new(Numbers(count)) };
+            counts.iter().map(view).collect::<Vec<_>>()
+        };
+        let wanted = [0, 63, 64, 65, 129, 199, 200, 299, 1_000];
+        let set = Placed::new(packs(&[200, 300, 50]), wanted.map(id).into_iter(), &budget).unwrap();
+        assert_eq!((set.len(), set.packs().len(), set.others()), (9, 2, &[id(1_000)][..]));
+        let found = |part: &InPack| {
+            let step = |at: &u32| part.next(at + 1);
+            std::iter::successors(part.next(0), step).collect::<Vec<_>>()
+        };
+        assert_eq!(found(&set.packs()[0]), [0, 63, 64, 65, 129, 199]);
+        assert_eq!(found(&set.packs()[1]), [200, 299]);
+        assert!(wanted.iter().all(|&number| set.contains(&id(number)).unwrap()));
+        assert!([1, 62, 201, 1_001].iter().all(|&number| !set.contains(&id(number)).unwrap()));
+        assert_eq!(set.packs()[0].pack.id_at(7).unwrap().format(), ObjectFormat::Sha1);
+        drop(set);
+        assert_eq!(budget.used_bytes(), 0);
+    }
+}

@@ -1,0 +1,163 @@
+//! A repository that is served, and what clients share: what is allowed, what all refs reach,
+//! entries that were compressed.
+
+use std::sync::Arc;
+
+use bstr::BString;
+
+use super::ServeOptions;
+use super::encoded::EncodedCache;
+use super::known::{Known, KnownSet};
+use super::pack_stream::Means;
+use super::placed::Placed;
+use super::refusal::Refusal;
+use super::select::{Wanted, select};
+use crate::graph::Cuts;
+use crate::limits::{Budget, Interrupt, Limits, SharedWorkers};
+use crate::oid::ObjectId;
+use crate::protocol::{
+    Capabilities, FetchCapability, LsRefsCapability, LsRefsRequest, encode_ls_refs,
+};
+use crate::store::{Objects, Ref, Refs};
+
+/// A repository as clients see it.
+///
+/// ```
+/// use gitsip::server::{ServeOptions, Served};
+/// use gitsip::store::MemoryStore;
+/// use gitsip::{Budget, Limits, ObjectFormat};
+/// # use gitsip::store::{Ref, Refs, StoreError, Objects, Object, Header, PackedEntry};
+/// # struct Empty(MemoryStore);
+/// # impl Refs for Empty {
+/// #     fn list(&self, _: &[bstr::BString]) -> Result<Vec<Ref>, StoreError> { Ok(Vec::new()) }
+/// # }
+/// # impl Objects for Empty {
+/// #     fn format(&self) -> ObjectFormat { self.0.format() }
+/// #     fn header(&self, id: &gitsip::ObjectId) -> Result<Option<Header>, StoreError> { self.0.header(id) }
+/// #     fn read(&self, id: &gitsip::ObjectId) -> Result<Option<Object>, StoreError> { self.0.read(id) }
+/// #     fn packed(&self, id: &gitsip::ObjectId) -> Result<Option<PackedEntry>, StoreError> { self.0.packed(id) }
+/// #     fn ids_with_prefix(&self, p: &[u8], n: usize) -> Result<Vec<gitsip::ObjectId>, StoreError> { self.0.ids_with_prefix(p, n) }
+/// # }
+///
+/// let (limits, budget) = (Limits::default(), Budget::new(64 << 20));
+/// let store = MemoryStore::new(ObjectFormat::Sha1, limits.clone(), budget.clone());
+/// # let store = Empty(store);
+/// let served = Served::new(store, ServeOptions::default(), &limits, &budget);
+/// let mut out = Vec::new();
+/// served.advertise(&mut out)?;
+/// assert!(out.starts_with(b"000eversion 2\n"));
+/// # Ok::<(), gitsip::protocol::ProtocolError>(())
+/// ```
+#[derive(Debug)]
+pub struct Served<S> {
+    pub(super) store: S,
+    pub(super) options: ServeOptions,
+    pub(super) limits: Limits,
+    pub(super) budget: Budget,
+    pub(super) workers: SharedWorkers,
+    pub(super) encoded: EncodedCache,
+    /// Where the repository's own history is cut.
+    pub(super) cuts: Cuts,
+    known: Known,
+}
+
+impl<S: Objects + Refs + Sync> Served<S> {
+    /// Serves `store` under `limits`, spending from `budget`.
+    pub fn new(store: S, options: ServeOptions, limits: &Limits, budget: &Budget) -> Self {
+        Self {
+            store,
+            options,
+            limits: limits.clone(),
+            budget: budget.clone(),
+            workers: SharedWorkers::default(),
+            encoded: EncodedCache::new(budget.limit_bytes() / 4, budget),
+            cuts: Cuts::default(),
+            known: Known::default(),
+        }
+    }
+
+    /// The same, computing on `workers` where that can be split.
+    #[must_use]
+    pub fn with_workers(self, workers: SharedWorkers) -> Self {
+        Self { workers, ..self }
+    }
+
+    /// The same with a history that is cut at `shallow`.
+    #[must_use]
+    pub fn with_shallow(self, shallow: impl IntoIterator<Item = ObjectId>) -> Self {
+        Self { cuts: shallow.into_iter().collect(), ..self }
+    }
+
+    /// Appends what the server can do, in version 2, without
+    /// [`SERVICE_HEADER`](crate::protocol::SERVICE_HEADER).
+    ///
+    /// # Errors
+    /// When [`ServeOptions::agent`] is too long for a packet.
+    pub fn advertise(&self, out: &mut Vec<u8>) -> Result<(), crate::protocol::ProtocolError> {
+        Capabilities {
+            agent: Some(self.options.agent.as_str().into()),
+            fetch: Some(FetchCapability {
+                filter: self.options.allow_filter,
+                ref_in_want: true,
+                shallow: true,
+                sideband_all: true,
+                wait_for_done: true,
+                ..FetchCapability::default()
+            }),
+            ls_refs: Some(LsRefsCapability { unborn: true }),
+            object_format: self.store.format(),
+            object_info: true,
+            ..Capabilities::default()
+        }
+        .encode(out)
+    }
+
+    /// Appends the refs that `request` asks for.
+    pub(super) fn ls_refs(
+        &self,
+        request: &LsRefsRequest,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Refusal> {
+        let mut refs = self.refs(&request.prefixes)?;
+        refs.retain(|item| item.target.is_some() || request.unborn && item.name == "HEAD");
+        for item in &mut refs {
+            item.peeled = item.peeled.filter(|_| request.peel);
+            // A name is all there is to say of a branch without commits.
+            let says_target = request.symrefs || item.target.is_none();
+            item.symref_target = item.symref_target.take().filter(|_| says_target);
+        }
+        Ok(encode_ls_refs(&refs, out)?)
+    }
+
+    /// The refs that are shown.
+    pub(super) fn refs(&self, prefixes: &[BString]) -> Result<Vec<Ref>, Refusal> {
+        let mut refs = self.store.list(prefixes)?;
+        refs.retain(|item| self.options.shows(&item.name));
+        Ok(refs)
+    }
+
+    /// What is kept of everything that `tips` reach, if it was needed before.
+    pub(super) fn known(&self, tips: &[ObjectId]) -> Option<Arc<KnownSet>> {
+        self.known.of(tips)
+    }
+
+    /// Everything that `tips` reach, sorted and each once.
+    pub(super) fn reached_by(
+        &self,
+        tips: Vec<ObjectId>,
+        interrupt: &dyn Interrupt,
+    ) -> Result<Arc<KnownSet>, Refusal> {
+        if let Some(known) = self.known.of(&tips) {
+            return Ok(known);
+        }
+        let wanted = Wanted { wants: tips.clone(), cuts: self.cuts.clone(), ..Wanted::default() };
+        let chosen = select(&self.store, &wanted, &self.limits, &self.budget, interrupt)?;
+        let objects = Placed::new(self.store.packs(), chosen.ids(), &self.budget)?;
+        Ok(self.known.keep(KnownSet { tips, objects: Arc::new(objects) }))
+    }
+
+    /// What every pack is written with.
+    pub(super) fn means(&self) -> Means<'_> {
+        Means { encoded: &self.encoded, workers: &self.workers, budget: &self.budget }
+    }
+}

@@ -1,0 +1,98 @@
+//! The conversation of upload-pack in version 2: refs are listed, objects are sent.
+//!
+//! Follows git's `protocol-v2`. Requests stand alone: nothing of one client is kept.
+
+use super::answer::Answer;
+use super::refusal::Refusal;
+use super::served::Served;
+use crate::error::Error;
+use crate::limits::Interrupt;
+use crate::protocol::{FetchRequest, FetchResponseWriter, Request, RequestDecoder};
+use crate::store::{Objects, Refs};
+
+/// Takes a client's requests as they arrive.
+#[derive(Debug)]
+pub struct UploadPack<'s, S> {
+    served: &'s Served<S>,
+    requests: RequestDecoder,
+}
+
+impl<'s, S: Objects + Refs + Sync> UploadPack<'s, S> {
+    /// A conversation with one client.
+    pub fn new(served: &'s Served<S>) -> Self {
+        let Served { store, limits, budget, .. } = served;
+        Self { served, requests: RequestDecoder::new(store.format(), limits, budget) }
+    }
+
+    /// Takes input up to the end of a request, and gives the answer to it; `None` when all
+    /// input was used. What cannot be answered is answered with why, and ends the
+    /// conversation.
+    pub fn push(&mut self, input: &mut &[u8], interrupt: &dyn Interrupt) -> Option<Answer<'s, S>> {
+        let answered = match self.requests.push(input) {
+            Ok(None) => return None,
+            Ok(Some(request)) => self.answer(&request, interrupt),
+            Err(error) => Err(error.into()),
+        };
+        Some(answered.unwrap_or_else(|refusal| Answer::refused(refusal).ending()))
+    }
+
+    /// Whether the input may end here.
+    ///
+    /// # Errors
+    /// When a request is cut off.
+    pub fn finish(self) -> Result<(), Error> {
+        Ok(self.requests.finish()?)
+    }
+
+    fn answer(
+        &self,
+        request: &Request,
+        interrupt: &dyn Interrupt,
+    ) -> Result<Answer<'s, S>, Refusal> {
+        match request {
+            Request::End => Ok(Answer::of(Vec::new()).ending()),
+            Request::LsRefs(request) => {
+                let mut said = Vec::new();
+                self.served.ls_refs(request, &mut said)?;
+                Ok(Answer::of(said))
+            }
+            Request::Fetch(request) => self.fetch(request, interrupt),
+        }
+    }
+
+    fn fetch(
+        &self,
+        request: &FetchRequest,
+        interrupt: &dyn Interrupt,
+    ) -> Result<Answer<'s, S>, Refusal> {
+        let served = self.served;
+        let mut said = Vec::new();
+        let mut writer = match request.sideband_all {
+            true => FetchResponseWriter::new().with_sideband_all(),
+            false => FetchResponseWriter::new(),
+        };
+        let wants_nothing = request.wants.is_empty() && request.want_refs.is_empty();
+        if wants_nothing && !request.wait_for_done {
+            return Ok(Answer::of(said));
+        }
+        let fetch = served.fetch(request, interrupt)?;
+        if !request.done && !request.haves.is_empty() {
+            let is_ready = !request.wait_for_done && served.is_enough(&fetch, interrupt)?;
+            writer.acknowledgments(&mut said, &fetch.common, is_ready);
+            if !is_ready {
+                writer.end(&mut said);
+                return Ok(Answer::of(said));
+            }
+        }
+        let boundary = served.boundary(&fetch, interrupt)?;
+        if boundary.is_told {
+            writer.shallow_info(&mut said, &boundary.shallow, &boundary.unshallow);
+        }
+        if !fetch.named.is_empty() {
+            writer.wanted_refs(&mut said, fetch.named.iter().copied())?;
+        }
+        let pack = served.pack(&fetch, boundary, interrupt)?;
+        let carrier = writer.packfile(&mut said);
+        Ok(Answer::with_pack(said, pack, carrier))
+    }
+}
