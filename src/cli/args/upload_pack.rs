@@ -25,5 +25,5 @@ const UPLOAD_PACK_HELP: &str = "\
 Takes the place of git's own on the side that is cloned from.
 
 Examples:
-  git clone --no-local --upload-pack='gitsip upload-pack' ./repo copy
-  gitsip upload-pack --http-backend-info-refs ./repo";
+  git clone --no-local --upload-pack='gitsip upload-pack' . ../copy
+  gitsip upload-pack --http-backend-info-refs .";
