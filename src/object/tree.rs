@@ -5,12 +5,16 @@
 //! readable ([`Mode::kind`], [`suspicious_name`](super::suspicious_name)); whether a name
 //! may be joined to a path is not decided here. Nothing is sorted or repaired.
 
+mod news;
+
 use std::cmp::Ordering;
 
 use bstr::{BStr, BString, ByteSlice as _};
 
 use super::{EntryKind, Mode, ObjectError};
 use crate::oid::{ObjectFormat, ObjectId};
+
+pub use news::NewEntries;
 
 /// A tree's content, borrowed.
 ///

@@ -5,11 +5,13 @@
 //! What the client has is told by its commits: of those next to what is sent, every file
 //! counts as had.
 
+use bytes::Bytes;
+
 use super::filter_rule::FilterRule;
 use crate::error::{Error, ErrorKind};
 use crate::graph::{Cuts, Marks, commit_facts, range};
 use crate::limits::{Budget, Interrupt, Limits, Which, check};
-use crate::object::{EntryKind, Kind, TagRef, TreeRef};
+use crate::object::{EntryKind, Kind, NewEntries, TagRef, TreeRef};
 use crate::oid::ObjectId;
 use crate::store::{Object, Objects};
 
@@ -66,6 +68,7 @@ pub(super) fn select<S: Objects + ?Sized>(
         chosen: Selection { marks: Marks::new(store.format(), budget) },
         depths: Vec::new(),
         waiting: Vec::new(),
+        last: Vec::new(),
         entries: 0,
     };
     let mut tips = Vec::new();
@@ -113,6 +116,8 @@ struct Walk<'a, S: ?Sized> {
     depths: Vec<u32>,
     /// Trees to be read, and how deep what is in them lies.
     waiting: Vec<(ObjectId, u32)>,
+    /// The tree that was read last at each depth: at most as many as folders may be deep.
+    last: Vec<Bytes>,
     entries: u64,
 }
 
@@ -229,7 +234,9 @@ impl<S: Objects + ?Sized> Walk<'_, S> {
         let depth = depth.map_or(0, |depth| depth + 1);
         let takes_blobs = self.filter.takes(Kind::Blob) && self.filter.takes_depth(depth);
         let first = self.waiting.len();
-        for entry in TreeRef::new(&tree.bytes, self.store.format()) {
+        // What the last tree of this depth had too was met there.
+        let before = self.last_at(depth, &tree.bytes);
+        for entry in NewEntries::new(&before, &tree.bytes, self.store.format()) {
             let entry = entry.map_err(|error| damaged(error.into(), &id))?;
             match entry.kind() {
                 EntryKind::Tree => self.meet_tree(entry.id, depth)?,
@@ -244,6 +251,15 @@ impl<S: Objects + ?Sized> Walk<'_, S> {
             new.reverse();
         }
         Ok(())
+    }
+
+    /// The tree that was read last at a depth, in whose place `tree` comes.
+    fn last_at(&mut self, depth: u32, tree: &Bytes) -> Bytes {
+        let at = depth as usize;
+        if self.last.len() <= at {
+            self.last.resize(at + 1, Bytes::new());
+        }
+        self.last.get_mut(at).map(|last| std::mem::replace(last, tree.clone())).unwrap_or_default()
     }
 
     fn meet_blob(&mut self, id: &ObjectId) -> Result<(), Error> {

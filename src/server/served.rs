@@ -22,31 +22,23 @@ use crate::store::{Objects, Ref, Refs};
 
 /// A repository as clients see it.
 ///
-/// ```
+/// ```no_run
+/// # #[cfg(feature = "disk")]
+/// # fn example() -> Result<(), gitsip::Error> {
+/// use std::path::Path;
+///
+/// use gitsip::disk::Repository;
 /// use gitsip::server::{ServeOptions, Served};
-/// use gitsip::store::MemoryStore;
-/// use gitsip::{Budget, Limits, ObjectFormat};
-/// # use gitsip::store::{Ref, Refs, StoreError, Objects, Object, Header, PackedEntry};
-/// # struct Empty(MemoryStore);
-/// # impl Refs for Empty {
-/// #     fn list(&self, _: &[bstr::BString]) -> Result<Vec<Ref>, StoreError> { Ok(Vec::new()) }
-/// # }
-/// # impl Objects for Empty {
-/// #     fn format(&self) -> ObjectFormat { self.0.format() }
-/// #     fn header(&self, id: &gitsip::ObjectId) -> Result<Option<Header>, StoreError> { self.0.header(id) }
-/// #     fn read(&self, id: &gitsip::ObjectId) -> Result<Option<Object>, StoreError> { self.0.read(id) }
-/// #     fn packed(&self, id: &gitsip::ObjectId) -> Result<Option<PackedEntry>, StoreError> { self.0.packed(id) }
-/// #     fn ids_with_prefix(&self, p: &[u8], n: usize) -> Result<Vec<gitsip::ObjectId>, StoreError> { self.0.ids_with_prefix(p, n) }
-/// # }
+/// use gitsip::{Budget, Limits};
 ///
 /// let (limits, budget) = (Limits::default(), Budget::new(64 << 20));
-/// let store = MemoryStore::new(ObjectFormat::Sha1, limits.clone(), budget.clone());
-/// # let store = Empty(store);
-/// let served = Served::new(store, ServeOptions::default(), &limits, &budget);
+/// let repository = Repository::open(Path::new("repo.git"), &limits, &budget)?;
+/// let served = Served::new(repository, ServeOptions::default(), &limits, &budget);
 /// let mut out = Vec::new();
 /// served.advertise(&mut out)?;
 /// assert!(out.starts_with(b"000eversion 2\n"));
-/// # Ok::<(), gitsip::protocol::ProtocolError>(())
+/// # Ok(())
+/// # }
 /// ```
 #[derive(Debug)]
 pub struct Served<S> {
