@@ -98,7 +98,6 @@ impl<S: Objects + Refs + Sync> Served<S> {
             }),
             ls_refs: Some(LsRefsCapability { unborn: true }),
             object_format: self.store.format(),
-            object_info: true,
             ..Capabilities::default()
         }
         .encode(out)
