@@ -1,6 +1,6 @@
 //! Fetching the files of a snapshot before anyone asks for them.
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::object::{EntryKind, Kind};
 use crate::oid::ObjectId;
 use crate::store::{MissingSet, Objects};
@@ -16,6 +16,13 @@ use super::source::Source;
 /// What an id in a set of files takes, there and in the set of those that are absent.
 const BYTES_PER_FILE: u64 = 4 * size_of::<ObjectId>() as u64;
 
+/// Bytes of the files that a prefetch leaves out, and a search in any memory does not.
+const SMALL_BLOB_BYTES: u64 = 1 << 20;
+
+/// The part of the free memory that a file may have to come in the first fetch of a search: of
+/// 512 MiB it is 4 MiB, below which nearly all text is.
+const SEARCHED_SHARE: u64 = 128;
+
 /// What a prefetch brings.
 #[derive(Clone, Debug)]
 pub struct PrefetchOptions {
@@ -30,7 +37,7 @@ pub struct PrefetchOptions {
 
 impl Default for PrefetchOptions {
     fn default() -> Self {
-        Self { max_blob_bytes: Some(1 << 20), filter: PathFilter::default() }
+        Self { max_blob_bytes: Some(SMALL_BLOB_BYTES), filter: PathFilter::default() }
     }
 }
 
@@ -60,6 +67,25 @@ impl<S: Source> Snapshot<S> {
         }
         let blobs_left_out = still_missing(self.source().store(), &absent)?.len() as u64;
         Ok(Prefetched { commit: self.commit(), blobs_held: files - blobs_left_out, blobs_left_out })
+    }
+
+    /// Brings what a search of everything reads in one request when nothing is held yet. All
+    /// files are read in the end, so more of them come at once than in a prefetch; those that
+    /// are left out come in batches when the search is there.
+    pub(super) async fn fetch_to_search(&self) -> Result<(), Error> {
+        let budget = self.source().budget();
+        let free = budget.limit_bytes().saturating_sub(budget.used_bytes());
+        let max_blob_bytes = (free / SEARCHED_SHARE).max(SMALL_BLOB_BYTES);
+        match self.fetch_whole(Some(max_blob_bytes)).await {
+            // Hits before the first large file are worth a second try.
+            Err(error) if error.kind() == ErrorKind::Limit && max_blob_bytes > SMALL_BLOB_BYTES => {
+                self.fetch_whole(Some(SMALL_BLOB_BYTES)).await?;
+            }
+            fetched => {
+                fetched?;
+            }
+        }
+        Ok(())
     }
 
     /// The distinct files that pass `filter` and are not held, and how many pass.

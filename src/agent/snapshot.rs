@@ -17,7 +17,6 @@ use crate::view::walk::{Place, Walk, WalkEntry, WalkOptions};
 use crate::view::{Step, ViewError, list, read};
 
 use super::drive::{Rounds, answer};
-use super::prefetch::PrefetchOptions;
 use super::repo::Repo;
 use super::resolve::{Resolved, resolve};
 use super::results::{Entry, Folder, GrepSummary, Lines, ReadAnswer, TreePicture};
@@ -412,7 +411,7 @@ impl<S: Source> Snapshot<S> {
         sink: &mut impl Sink,
     ) -> Result<Searched, Error> {
         if options.filter.is_unrestricted() {
-            self.fetch_whole(PrefetchOptions::default().max_blob_bytes).await?;
+            self.fetch_to_search().await?;
         }
         let tree = self.tree().await?;
         let grep = Grep::new(tree, matcher, options, &self.repo.limits);

@@ -1,11 +1,14 @@
 //! How many requests and bytes questions cost, and that no object is paid for twice.
 
-use gitsip::Limits;
-use gitsip::agent::{CloneOptions, PrefetchOptions, Source};
+use std::sync::Mutex;
+
+use gitsip::agent::{CloneOptions, PrefetchOptions, RemoteOptions, Source};
+use gitsip::client::progress::{Phase, ProgressListener};
 use gitsip::protocol::Filter;
 use gitsip::store::Objects;
 use gitsip::view::glob::PathFilter;
 use gitsip::view::grep::GrepOptions;
+use gitsip::{Budget, Limits};
 
 use super::client::*;
 use super::support::git::{File, Repo, Sandbox};
@@ -125,16 +128,59 @@ fn files_over_a_mebibyte_wait_for_who_reads_them_and_no_prefetch_brings_them() {
 }
 
 #[test]
-fn a_cold_grep_fetches_the_small_files_at_once_and_the_large_ones_in_a_second_batch() {
+fn a_cold_grep_is_one_fetch_where_large_files_are_a_small_part_of_the_memory() {
     let sandbox = Sandbox::new();
     with_large_files(&sandbox);
     let server = HttpServer::start(sandbox.repos());
     run(async {
-        let (_, snapshot) = head_of(&server, "large.git").await;
-        let hits = grep(&snapshot, "needle").await.unwrap();
-        assert_eq!(hits, ["huge:2:needle", "small:1:needle"]);
-        assert_eq!(fetches(&server).len(), 2);
-        assert_each_once(&server.objects_sent());
+        // The largest has 2 MiB, of which 256 MiB have 128.
+        for (max_memory, expected) in
+            [(512 << 20, 1), (280 << 20, 1), (255 << 20, 2), (64 << 20, 2)]
+        {
+            server.forget_requests();
+            let options = limits(|limits| limits.max_memory = max_memory);
+            let repo = open_with(&server.url("large.git"), options).await.unwrap();
+            let snapshot = repo.snapshot("HEAD").await.unwrap();
+            let hits = grep(&snapshot, "needle").await.unwrap();
+            assert_eq!(hits, ["huge:2:needle", "small:1:needle"]);
+            assert_eq!(fetches(&server).len(), expected, "{max_memory}");
+            assert_each_once(&server.objects_sent());
+            let prefetched = snapshot.prefetch(&PrefetchOptions::default()).await.unwrap();
+            assert_eq!((prefetched.blobs_held, prefetched.blobs_left_out), (4, 0));
+        }
+    });
+}
+
+#[test]
+fn large_files_that_do_not_fit_at_once_do_not_keep_a_search_from_the_small_ones() {
+    let sandbox = Sandbox::new();
+    let mut files = vec![File::new("a", "needle\n")];
+    files.extend((0..4).map(|number| File::new(format!("b{number}"), noise(number, 3 << 19))));
+    sandbox.bare("large.git").commit("main", &files);
+    let server = HttpServer::start(sandbox.repos());
+    // Somebody else has nearly all of the memory while the first objects arrive.
+    let budget = Budget::new(512 << 20);
+    let (shared, taken) = (budget.clone(), Mutex::new((0, None)));
+    let progress = ProgressListener::new(move |progress| {
+        let (times, held) = &mut *taken.lock().unwrap();
+        match progress.phase {
+            Phase::Receiving if *times == 0 => {
+                *held = Some(shared.reserve((508 << 20) - shared.used_bytes()).unwrap());
+                *times += 1;
+            }
+            Phase::Over => drop(held.take()),
+            _ => {}
+        }
+    });
+    run(async {
+        let options = RemoteOptions { budget: Some(budget), progress, ..RemoteOptions::default() };
+        let repo = open_with(&server.url("large.git"), options).await.unwrap();
+        let snapshot = repo.snapshot("HEAD").await.unwrap();
+        assert_eq!(grep(&snapshot, "needle").await.unwrap(), ["a:1:needle"]);
+        let fetches = fetches(&server);
+        let wants =
+            |bytes: &str| fetches.iter().filter(|it| it.body_text().contains(bytes)).count();
+        assert_eq!((wants("blob:limit=4"), wants("blob:limit=1048577"), fetches.len()), (1, 1, 3));
     });
 }
 

@@ -15,7 +15,9 @@ const PATTERNS: [&str; 10] =
 
 fn project(sandbox: &Sandbox) -> (Repo, Vec<File>) {
     let repo = sandbox.bare("r.git");
-    let files = sources(150, 900, 7);
+    let mut files = sources(150, 900, 7);
+    // As translations are: over a mebibyte, and searched like the others.
+    files.push(File::new("po/all.po", format!("{}\n", ".".repeat(71)).repeat(15_000)));
     repo.commit("main", &files);
     repo.repack();
     (repo, files)
