@@ -5,9 +5,13 @@
 //! allocated. The [`Budget`] is spent as bytes appear and given back on drop. This file
 //! knows no clock and no thread; both come in as arguments.
 
+mod paid_vec;
+
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+pub use paid_vec::PaidVec;
 
 /// Which limit was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -35,13 +35,14 @@ use bstr::BString;
 use bytes::Bytes;
 
 use crate::limits::{Budget, Limits};
-use crate::object::{Kind, TagRef};
+use crate::object::Kind;
 use crate::oid::{ObjectFormat, ObjectId};
 use crate::pack::delta::DeltaSizes;
 use crate::pack::entry::EntryForm;
 use crate::store::unpack::{Chain, Link};
 use crate::store::{
     Header, IdPrefix, Object, Objects, PackView, PackedAs, PackedEntry, Ref, Refs, StoreError,
+    through_tags,
 };
 use base_cache::BaseCache;
 use loose::LooseStore;
@@ -253,20 +254,16 @@ impl Repository {
     /// What a tag finally points to; `None` when `id` is no tag, or what is needed to
     /// tell is not there.
     fn peel(&self, id: &ObjectId) -> Result<Option<ObjectId>, StoreError> {
-        let mut at = *id;
-        for _ in 0..MAX_TAG_DEPTH {
-            match self.header(&at)? {
-                Some(Header { kind: Kind::Tag, .. }) => {}
-                Some(_) => return Ok((at != *id).then_some(at)),
-                None => return Ok(None),
-            }
-            let Some(tag) = self.read(&at)? else { return Ok(None) };
-            match TagRef::parse(&tag.bytes, self.0.format) {
-                Ok(tag) => at = tag.object(),
-                Err(_) => return Ok(None),
+        let mut last = None;
+        for step in through_tags(self, *id) {
+            last = match step {
+                Ok((at, kind)) => kind.and(Some(at)),
+                // One damaged tag does not keep the other refs from being listed.
+                Err(StoreError::Corrupt { .. } | StoreError::Missing { .. }) => None,
+                Err(error) => return Err(error),
             }
         }
-        Ok(None)
+        Ok(last.filter(|at| at != id))
     }
 
     fn bases(&self) -> MutexGuard<'_, BaseCache> {
@@ -361,5 +358,3 @@ impl fmt::Debug for Repository {
 const MAX_CACHE_BYTES: u64 = 96 << 20;
 /// Two numbers of ten bytes.
 const MAX_DELTA_SIZES_LEN: usize = 20;
-/// Far above any chain of tags that someone made in earnest.
-const MAX_TAG_DEPTH: usize = 1_000;

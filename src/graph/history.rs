@@ -10,10 +10,10 @@ use hashbrown::HashSet;
 
 use super::Marks;
 use crate::error::{Error, ErrorKind};
-use crate::limits::{Budget, Interrupt};
+use crate::limits::{Budget, Interrupt, LimitExceeded, PaidVec, Reservation};
 use crate::object::{CommitRef, Kind};
 use crate::oid::ObjectId;
-use crate::store::Objects;
+use crate::store::{Objects, StoreError};
 
 /// Commits whose parents are not there: where history is cut.
 pub type Cuts = HashSet<ObjectId>;
@@ -30,12 +30,12 @@ pub struct CommitFacts {
 }
 
 /// What [`range`] came to.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Range {
     /// The commits and their trees, newest first.
-    pub commits: Vec<(ObjectId, ObjectId)>,
+    pub commits: PaidVec<(ObjectId, ObjectId)>,
     /// The commits next to these that are excluded.
-    pub edges: Vec<ObjectId>,
+    pub edges: PaidVec<ObjectId>,
 }
 
 /// The facts of the commit `id`; `None` when the store does not have it.
@@ -77,9 +77,9 @@ pub fn range<S: Objects + ?Sized>(
     interrupt: &dyn Interrupt,
 ) -> Result<Range, Error> {
     let marks = Marks::new(store.format(), budget);
-    let mut walk = Walk { store, cuts, marks, queue: BinaryHeap::new(), open: 0, oldest: u64::MAX };
-    let mut found = Vec::new();
-    let mut paid = budget.empty();
+    let queue = Queue { commits: BinaryHeap::new(), held: budget.empty() };
+    let mut walk = Walk { store, cuts, marks, queue, open: 0, oldest: u64::MAX };
+    let mut found = PaidVec::new(budget);
     for id in excluded {
         walk.enqueue(id, EXCLUDED)?;
     }
@@ -88,7 +88,7 @@ pub fn range<S: Objects + ?Sized>(
     }
     let mut slop = SLOP;
     let mut visited = 0_u32;
-    while let Some(next) = walk.queue.pop() {
+    while let Some(next) = walk.queue.pop()? {
         visited = visited.wrapping_add(1);
         if visited.is_multiple_of(256) {
             interrupt.check()?;
@@ -111,8 +111,7 @@ pub fn range<S: Objects + ?Sized>(
         }
         walk.open -= 1;
         walk.oldest = walk.oldest.min(next.facts.seconds);
-        paid.grow(size_of::<(u32, ObjectId)>() as u64)?;
-        found.push((next.row, next.facts.tree));
+        found.push((next.row, next.facts.tree))?;
         if !walk.is_cut(next.row) {
             for parent in &next.facts.parents {
                 walk.enqueue(parent, REACHED)?;
@@ -120,18 +119,21 @@ pub fn range<S: Objects + ?Sized>(
         }
     }
     let marks = &walk.marks;
-    let kept = found.into_iter().filter(|(row, _)| !marks.any(*row, EXCLUDED));
-    Ok(Range {
-        commits: kept.map(|(row, tree)| (marks.id(row), tree)).collect(),
-        edges: marks.with(EXCLUDED | REACHED).map(|row| marks.id(row)).collect(),
-    })
+    let mut range = Range { commits: PaidVec::new(budget), edges: PaidVec::new(budget) };
+    for (row, tree) in found.iter().filter(|(row, _)| !marks.any(*row, EXCLUDED)) {
+        range.commits.push((marks.id(*row), *tree))?;
+    }
+    for row in marks.with(EXCLUDED | REACHED) {
+        range.edges.push(marks.id(row))?;
+    }
+    Ok(range)
 }
 
 struct Walk<'a, S: ?Sized> {
     store: &'a S,
     cuts: &'a Cuts,
     marks: Marks,
-    queue: BinaryHeap<Queued>,
+    queue: Queue,
     /// How many in the queue are not excluded.
     open: usize,
     /// The time of the oldest commit that was found.
@@ -156,12 +158,11 @@ impl<S: Objects + ?Sized> Walk<'_, S> {
         match commit_facts(self.store, id)? {
             Some(facts) => {
                 self.open += usize::from(mark == REACHED);
-                self.queue.push(Queued { row, facts });
-                Ok(())
+                Ok(self.queue.push(Queued { row, facts })?)
             }
             // What the other side has need not be whole here.
             None if mark == EXCLUDED => Ok(()),
-            None => Err(Error::new(ErrorKind::Corrupt, format!("commit {id} is missing"))),
+            None => Err(StoreError::Missing { id: *id }.into()),
         }
     }
 
@@ -210,10 +211,38 @@ impl<S: Objects + ?Sized> Walk<'_, S> {
     }
 }
 
+/// What is to be visited, paid for.
+struct Queue {
+    commits: BinaryHeap<Queued>,
+    held: Reservation,
+}
+
+impl Queue {
+    fn push(&mut self, commit: Queued) -> Result<(), LimitExceeded> {
+        self.held.grow(commit.paid_bytes())?;
+        self.commits.push(commit);
+        Ok(())
+    }
+
+    fn pop(&mut self) -> Result<Option<Queued>, LimitExceeded> {
+        let commit = self.commits.pop();
+        let bytes = commit.as_ref().map_or(0, Queued::paid_bytes);
+        self.held.resize(self.held.bytes() - bytes)?;
+        Ok(commit)
+    }
+}
+
 /// A commit to be visited, newest first; of the same time, in the order they were seen.
 struct Queued {
     row: u32,
     facts: CommitFacts,
+}
+
+impl Queued {
+    fn paid_bytes(&self) -> u64 {
+        // Three times: a heap doubles, and the old place is still there while it moves.
+        (3 * size_of::<Self>() + self.facts.parents.capacity() * size_of::<ObjectId>()) as u64
+    }
 }
 
 impl Ord for Queued {

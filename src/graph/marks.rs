@@ -108,6 +108,11 @@ impl Marks {
             .unwrap_or(ObjectId::null(self.format))
     }
 
+    /// All ids, in the order they were added.
+    pub fn ids(&self) -> impl Iterator<Item = ObjectId> {
+        (0..self.marks.len()).map(|row| self.id(u32::try_from(row).unwrap_or(u32::MAX)))
+    }
+
     /// The rows with all of the marks `bits`, in the order they were added.
     pub fn with(&self, bits: u8) -> impl Iterator<Item = u32> {
         let rows = (0_u32..).zip(&self.marks);

@@ -7,4 +7,4 @@ mod reach;
 
 pub use history::{CommitFacts, Cuts, Range, commit_facts, range};
 pub use marks::Marks;
-pub use reach::all_reach;
+pub use reach::Reach;

@@ -4,18 +4,16 @@
 //! sent; the client is told of new ones (`shallow`) and of those that are whole from now on
 //! (`unshallow`), whose parents are then wanted as if it had asked for them.
 
-use bstr::BString;
-use hashbrown::HashSet;
-
 use crate::error::{Error, ErrorKind};
-use crate::graph::{Cuts, Marks, commit_facts, range};
-use crate::limits::{Budget, Interrupt};
-use crate::oid::ObjectId;
+use crate::graph::{Cuts, Marks, Range, commit_facts, range};
+use crate::limits::{Budget, Interrupt, LimitExceeded, PaidVec, Reservation};
+use crate::oid::{ObjectFormat, ObjectId};
 use crate::protocol::{Deepen, FetchRequest};
-use crate::store::Objects;
+use crate::store::{Objects, StoreError};
+use bstr::BString;
 
 /// What a request means for history.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Boundary {
     /// Commits that are cut from now on.
     pub(super) shallow: Vec<ObjectId>,
@@ -27,6 +25,7 @@ pub(super) struct Boundary {
     pub(super) cuts: Cuts,
     /// Whether the client is told at all.
     pub(super) is_told: bool,
+    _paid: Reservation,
 }
 
 /// What is cut for a client that sends `request`, whose wants come to the commits `tips`.
@@ -45,22 +44,26 @@ pub(super) fn boundary<S: Objects + ?Sized>(
     budget: &Budget,
     interrupt: &dyn Interrupt,
 ) -> Result<Boundary, Error> {
-    let theirs: HashSet<ObjectId> = request.shallow.iter().copied().collect();
-    let mut found = Boundary {
-        is_told: request.deepen != Deepen::None || !theirs.is_empty() || !own.is_empty(),
-        ..Boundary::default()
-    };
+    let mut theirs = Marks::new(store.format(), budget);
+    for id in &request.shallow {
+        theirs.row(id)?;
+    }
+    let has = |set: &Marks, id: &ObjectId| set.find(id).is_some();
     let by_depth = |tips: &[ObjectId], depth| by_depth(store, tips, depth, own, budget, interrupt);
     let reached = match &request.deepen {
-        Deepen::None if own.is_empty() => Reached::default(),
+        Deepen::None if own.is_empty() => Reached::new(store.format(), budget),
         Deepen::None => by_depth(tips, INFINITE)?,
         Deepen::Depth(INFINITE) if own.is_empty() => {
-            Reached { whole: theirs.clone(), cut: Vec::new() }
+            let mut reached = Reached::new(store.format(), budget);
+            for id in &request.shallow {
+                reached.add(id, WHOLE)?;
+            }
+            reached
         }
         Deepen::Depth(depth) if request.deepen_relative => {
             let none = Cuts::new();
             let all = range(store, &none, tips, &[], None, budget, interrupt)?;
-            let from = all.commits.iter().map(|(id, _)| *id).filter(|id| theirs.contains(id));
+            let from = all.commits.iter().map(|(id, _)| *id).filter(|id| has(&theirs, id));
             by_depth(&from.collect::<Vec<_>>(), depth.saturating_add(1))?
         }
         Deepen::Depth(depth) => by_depth(tips, *depth)?,
@@ -72,34 +75,55 @@ pub(super) fn boundary<S: Objects + ?Sized>(
                     "no commits selected for shallow requests",
                 ));
             }
-            by_range(store, kept.commits.iter().map(|(id, _)| *id), own)?
+            by_range(store, &kept, own, budget)?
         }
     };
-    for id in reached.cut {
-        if !theirs.contains(&id) && !reached.whole.contains(&id) {
-            found.shallow.push(id);
+    let ids = reached.cut.len() + theirs.len() + own.len();
+    let mut paid = budget.reserve((ids * CUT_BYTES) as u64)?;
+    let mut cuts = Cuts::with_capacity(ids);
+    let mut shallow = Vec::new();
+    for id in &reached.cut {
+        if !has(&theirs, id) && !reached.is_whole(id) {
+            shallow.push(*id);
         }
-        found.cuts.insert(id);
+        cuts.insert(*id);
     }
-    found.cuts.extend(&theirs);
-    for id in &request.shallow {
-        if reached.whole.contains(id) && !found.unshallow.contains(id) {
-            found.unshallow.push(*id);
-            let facts = commit_facts(store, id)?;
-            found.wants.extend(facts.into_iter().flat_map(|facts| facts.parents));
-        }
+    cuts.extend(theirs.ids());
+    cuts.extend(own);
+    let (mut unshallow, mut wants) = (Vec::new(), Vec::new());
+    for id in theirs.ids().filter(|id| reached.is_whole(id)) {
+        let parents = commit_facts(store, &id)?.map(|facts| facts.parents).unwrap_or_default();
+        paid.grow(2 * ((1 + parents.len()) * size_of::<ObjectId>()) as u64)?;
+        unshallow.push(id);
+        wants.extend(parents);
     }
-    found.cuts.extend(own);
-    Ok(found)
+    let is_told = request.deepen != Deepen::None || !theirs.is_empty() || !own.is_empty();
+    Ok(Boundary { shallow, unshallow, wants, cuts, is_told, _paid: paid })
 }
 
 /// Commits within a bound.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Reached {
-    /// Those whose parents are within it too.
-    whole: HashSet<ObjectId>,
+    /// Those whose parents are within it too are marked [`WHOLE`].
+    marks: Marks,
     /// The others, in the order they were found.
-    cut: Vec<ObjectId>,
+    cut: PaidVec<ObjectId>,
+}
+
+impl Reached {
+    fn new(format: ObjectFormat, budget: &Budget) -> Self {
+        Self { marks: Marks::new(format, budget), cut: PaidVec::new(budget) }
+    }
+
+    /// Marks a commit; whether it was marked so before.
+    fn add(&mut self, id: &ObjectId, mark: u8) -> Result<bool, LimitExceeded> {
+        let row = self.marks.row(id)?;
+        Ok(self.marks.add(row, mark))
+    }
+
+    fn is_whole(&self, id: &ObjectId) -> bool {
+        self.marks.has(id, WHOLE)
+    }
 }
 
 /// The commits that are fewer than `depth` steps from a tip are whole, those at its end are
@@ -112,35 +136,31 @@ fn by_depth<S: Objects + ?Sized>(
     budget: &Budget,
     interrupt: &dyn Interrupt,
 ) -> Result<Reached, Error> {
-    let mut marks = Marks::new(store.format(), budget);
-    let mut paid = budget.empty();
-    let mut reached = Reached::default();
-    let mut level: Vec<ObjectId> = Vec::new();
+    let mut reached = Reached::new(store.format(), budget);
+    let mut visited = 0_u32;
+    let mut level = PaidVec::new(budget);
     for id in tips {
-        let row = marks.row(id)?;
-        if !marks.add(row, SEEN) {
-            level.push(*id);
+        if !reached.add(id, SEEN)? {
+            level.push(*id)?;
         }
     }
     // Level by level, so that each commit is met by its shortest way.
     for at in 1..=depth {
-        let mut next = Vec::new();
-        for id in std::mem::take(&mut level) {
-            if reached.whole.len().is_multiple_of(256) {
+        let mut next = PaidVec::new(budget);
+        for id in &level {
+            visited = visited.wrapping_add(1);
+            if visited.is_multiple_of(256) {
                 interrupt.check()?;
             }
-            paid.grow(2 * size_of::<ObjectId>() as u64)?;
-            if at == depth || own.contains(&id) {
-                reached.cut.push(id);
+            if at == depth || own.contains(id) {
+                reached.cut.push(*id)?;
                 continue;
             }
-            let facts = commit_facts(store, &id)?
-                .ok_or_else(|| Error::new(ErrorKind::Corrupt, format!("commit {id} is missing")))?;
-            reached.whole.insert(id);
+            let facts = commit_facts(store, id)?.ok_or(StoreError::Missing { id: *id })?;
+            reached.add(id, WHOLE)?;
             for parent in facts.parents {
-                let row = marks.row(&parent)?;
-                if !marks.add(row, SEEN) {
-                    next.push(parent);
+                if !reached.add(&parent, SEEN)? {
+                    next.push(parent)?;
                 }
             }
         }
@@ -152,23 +172,26 @@ fn by_depth<S: Objects + ?Sized>(
     Ok(reached)
 }
 
-/// Of some commits, those all of whose parents are among them are whole.
+/// Of the commits in a range, those all of whose parents are in it too are whole.
 fn by_range<S: Objects + ?Sized>(
     store: &S,
-    commits: impl Iterator<Item = ObjectId>,
+    range: &Range,
     own: &Cuts,
+    budget: &Budget,
 ) -> Result<Reached, Error> {
-    let mut reached = Reached { whole: commits.collect(), cut: Vec::new() };
-    for id in &reached.whole {
+    let mut reached = Reached::new(store.format(), budget);
+    for (id, _) in &range.commits {
+        reached.add(id, SEEN)?;
+    }
+    for (id, _) in &range.commits {
         let facts = commit_facts(store, id)?;
         let parents = facts.iter().flat_map(|facts| &facts.parents);
-        let lacks = parents.into_iter().any(|parent| !reached.whole.contains(parent));
+        let lacks = parents.into_iter().any(|parent| !reached.marks.has(parent, SEEN));
         if lacks || own.contains(id) {
-            reached.cut.push(*id);
+            reached.cut.push(*id)?;
+        } else {
+            reached.add(id, WHOLE)?;
         }
-    }
-    for id in &reached.cut {
-        reached.whole.remove(id);
     }
     Ok(reached)
 }
@@ -183,4 +206,10 @@ pub(super) fn bounds(request: &FetchRequest) -> &[BString] {
 
 /// git's own word for all of history.
 const INFINITE: u32 = 0x7fff_ffff;
+/// It was met.
 const SEEN: u8 = 1;
+/// Its parents are sent too.
+const WHOLE: u8 = 2;
+/// What a commit takes in [`Cuts`], a table that is at least 7/16 full, and in the lists made
+/// of it, which double as they grow.
+const CUT_BYTES: usize = 6 * size_of::<ObjectId>();

@@ -11,6 +11,8 @@ mod boundary;
 mod encoded;
 mod fetch;
 mod filter_rule;
+#[cfg(test)]
+mod fixture;
 mod known;
 mod old_upload_pack;
 mod options;

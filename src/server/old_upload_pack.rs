@@ -5,10 +5,9 @@
 //! wait for an answer. Over HTTP each request says everything again, and the answer ends with
 //! the first block that does not settle it.
 
-use hashbrown::HashSet;
-
 use super::answer::Answer;
 use super::boundary::Boundary;
+use super::fetch::Fetch;
 use super::refusal::Refusal;
 use super::served::Served;
 use crate::limits::Interrupt;
@@ -77,15 +76,15 @@ pub struct OldUploadPack<'s, S> {
 /// What was said so far.
 #[derive(Debug)]
 struct Talk {
-    request: FetchRequest,
+    fetch: Fetch,
     used: Features,
     boundary: Boundary,
     writer: FetchResponseWriter,
-    /// Of the present block: something is here, and something is not.
-    found: bool,
+    /// Of the present block, what was found here last.
+    found: Option<ObjectId>,
+    /// Whether something of it is not here.
     missed: bool,
     is_ready: bool,
-    common: HashSet<ObjectId>,
 }
 
 impl<'s, S: Objects + Refs + Sync> OldUploadPack<'s, S> {
@@ -158,8 +157,7 @@ impl<'s, S: Objects + Refs + Sync> OldUploadPack<'s, S> {
         interrupt: &dyn Interrupt,
     ) -> Result<Answer<'s, S>, Refusal> {
         let Some(talk) = self.talk.take() else { return Ok(Answer::of(said).ending()) };
-        let fetch = self.served.fetch(&talk.request, interrupt)?;
-        let pack = self.served.pack(&fetch, talk.boundary, interrupt)?;
+        let pack = self.served.pack(&talk.fetch, talk.boundary, interrupt)?;
         let answer = match talk.writer.end_haves(&mut said) {
             Some(carrier) => Answer::with_pack(said, pack, carrier),
             None => Answer::of(said),
@@ -176,23 +174,14 @@ impl Talk {
         said: &mut Vec<u8>,
         interrupt: &dyn Interrupt,
     ) -> Result<Self, Refusal> {
-        let fetch = served.fetch(&request, interrupt)?;
-        let boundary = served.boundary(&fetch, interrupt)?;
         // Whatever comes, the talk goes on up to its done.
-        let mut writer =
-            FetchResponseWriter::new(&FetchRequest { done: true, ..request.clone() }, &used);
+        let request = FetchRequest { done: true, ..request };
+        let mut writer = FetchResponseWriter::new(&request, &used);
+        let fetch = served.fetch(request, interrupt)?;
+        let boundary = served.boundary(&fetch, interrupt)?;
         writer.shallow_info(said, &boundary.shallow, &boundary.unshallow);
-        let common = HashSet::new();
-        Ok(Self {
-            request,
-            used,
-            boundary,
-            writer,
-            found: false,
-            missed: false,
-            is_ready: false,
-            common,
-        })
+        let (found, missed, is_ready) = (None, false, false);
+        Ok(Self { fetch, used, boundary, writer, found, missed, is_ready })
     }
 
     fn have<S: Objects + Refs + Sync>(
@@ -202,17 +191,14 @@ impl Talk {
         said: &mut Vec<u8>,
         interrupt: &dyn Interrupt,
     ) -> Result<(), Refusal> {
-        if served.store.contains(&id)? {
-            self.found = true;
-            if self.common.insert(id) {
-                self.request.haves.push(id);
-            }
+        if served.have(&mut self.fetch, &id)? {
+            self.found = Some(id);
             self.writer.common(said, id);
             return Ok(());
         }
         self.missed = true;
         let tells = self.used.multi_ack || self.used.multi_ack_detailed;
-        if tells && !self.request.haves.is_empty() && self.is_enough(served, interrupt)? {
+        if tells && served.is_enough(&mut self.fetch, interrupt)? {
             self.writer.ready(said, id);
         }
         Ok(())
@@ -224,11 +210,11 @@ impl Talk {
         said: &mut Vec<u8>,
         interrupt: &dyn Interrupt,
     ) -> Result<(), Refusal> {
-        let all_found = std::mem::take(&mut self.found) && !std::mem::take(&mut self.missed);
-        if let Some(last) = self.request.haves.last().copied()
+        let missed = std::mem::take(&mut self.missed);
+        if let Some(last) = self.found.take()
             && self.used.multi_ack_detailed
-            && all_found
-            && self.is_enough(served, interrupt)?
+            && !missed
+            && served.is_enough(&mut self.fetch, interrupt)?
         {
             self.writer.ready(said, last);
             self.is_ready = true;
@@ -236,17 +222,45 @@ impl Talk {
         self.writer.end_block(said);
         Ok(())
     }
+}
 
-    /// Whether each want reaches something the client has. Once it does it always will.
-    fn is_enough<S: Objects + Refs + Sync>(
-        &mut self,
-        served: &Served<S>,
-        interrupt: &dyn Interrupt,
-    ) -> Result<bool, Refusal> {
-        if !self.is_ready {
-            let fetch = served.fetch(&self.request, interrupt)?;
-            return served.is_enough(&fetch, interrupt);
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::Fixture;
+    use super::*;
+    use crate::limits::{Budget, NeverInterrupt};
+    use crate::pktline;
+
+    /// Commits are no secret: someone can name all of them, and after each one that is not here.
+    #[test]
+    fn haves_without_end_cost_one_walk_and_one_listing() {
+        let budget = Budget::new(16 << 20);
+        let fixture = Fixture::new(&budget);
+        let (wanted, had) = (fixture.line("wanted", 200), fixture.line("had", 200));
+        let served = fixture.served(&budget);
+        let mut client = OldUploadPack::new(&served, false);
+        let mut said = Vec::new();
+        let words = "multi_ack_detailed side-band-64k";
+        pktline::encode(&mut said, format!("want {} {words}\n", wanted[199]).as_bytes()).unwrap();
+        said.extend_from_slice(b"0000");
+        for (number, id) in had.iter().enumerate() {
+            let absent = format!("{number:040x}");
+            for id in [&id.to_string(), &absent, &absent] {
+                pktline::encode(&mut said, format!("have {id}\n").as_bytes()).unwrap();
+            }
         }
-        Ok(true)
+        let mut input = &said[..];
+        let mut answers = Vec::new();
+        while let Some(mut answer) = client.push(&mut input, &NeverInterrupt) {
+            while let Some(piece) = answer.next(&NeverInterrupt) {
+                answers.extend_from_slice(&piece);
+            }
+            assert!(answer.refusal().is_none());
+        }
+        let answers = String::from_utf8(answers).unwrap();
+        assert_eq!(answers.matches("common").count(), 200);
+        assert_eq!(answers.matches("ready").count(), 0);
+        assert_eq!(served.store.lists(), 1);
+        assert!(served.store.reads() <= 400, "{}", served.store.reads());
     }
 }

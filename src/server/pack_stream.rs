@@ -10,7 +10,6 @@
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use hashbrown::HashMap;
 
 use super::encoded::{Encoded, EncodedCache};
 use super::placed::Placed;
@@ -21,7 +20,7 @@ use crate::oid::ObjectId;
 use crate::pack::entry::{EntryForm, EntryHeader};
 use crate::pack::inflate::deflate;
 use crate::pack::write::PackWriter;
-use crate::store::{Objects, PackedAs, ViewedForm};
+use crate::store::{Objects, PackedAs, StoreError, ViewedForm};
 
 /// What the client can read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,8 +66,6 @@ pub(super) struct PackStream<'a, S: ?Sized> {
     /// Where each entry that was written begins, 0 for the others: a list for each pack of
     /// the set, and one for what is in none.
     starts: Vec<Vec<u64>>,
-    /// Which of the objects in no pack an id is.
-    others: HashMap<ObjectId, u32>,
     _paid: Reservation,
     /// What is written next.
     next: Place,
@@ -118,8 +115,7 @@ impl<'a, S: Objects + Sync + ?Sized> PackStream<'a, S> {
         let lens = objects.packs().iter().map(|part| part.pack.count() as usize);
         let lens: Vec<usize> = lens.chain([objects.others().len()]).collect();
         let rows = lens.iter().sum::<usize>() * size_of::<u64>();
-        let map = objects.others().len() * 2 * size_of::<(ObjectId, u32)>();
-        let paid = means.budget.reserve((rows + map) as u64)?;
+        let paid = means.budget.reserve(rows as u64)?;
         Ok(Self {
             store,
             forms,
@@ -127,7 +123,6 @@ impl<'a, S: Objects + Sync + ?Sized> PackStream<'a, S> {
             means,
             writer: Some(PackWriter::new(store.format(), count)),
             starts: lens.iter().map(|&len| vec![0; len]).collect(),
-            others: objects.others().iter().copied().zip(0..).collect(),
             _paid: paid,
             next: Place { part: 0, at: 0 },
             work: PackWork::default(),
@@ -195,8 +190,8 @@ impl<'a, S: Objects + Sync + ?Sized> PackStream<'a, S> {
             let (form, inflated_size, stream) = match form {
                 Form::Whole(kind, size, stream) => (EntryForm::Whole(kind), size, stream),
                 Form::Delta(base, size, stream) => (self.delta_form(&base), size, stream),
-                Form::Rebuilt(id) => {
-                    let made = made.next().ok_or_else(|| missing(&id))?;
+                Form::Rebuilt(_) => {
+                    let made = made.next().ok_or_else(no_place)?;
                     (EntryForm::Whole(made.kind), made.size, made.stream)
                 }
             };
@@ -248,7 +243,7 @@ impl<'a, S: Objects + Sync + ?Sized> PackStream<'a, S> {
     }
 
     fn form_of_other(&self, place: Place) -> Result<Form, Error> {
-        let id = *self.objects.others().get(place.at as usize).ok_or_else(no_place)?;
+        let id = self.objects.others().id(place.at);
         let Some(entry) = self.store.packed(&id)? else { return Ok(Form::Rebuilt(id)) };
         let base_id = match entry.form {
             PackedAs::Whole(kind) => {
@@ -257,8 +252,8 @@ impl<'a, S: Objects + Sync + ?Sized> PackStream<'a, S> {
             PackedAs::DeltaOf(base) => base,
         };
         // One store's own deltas are no cycle, so the base may also come later.
-        let base = match self.others.get(&base_id) {
-            Some(&at) => {
+        let base = match self.objects.others().find(&base_id) {
+            Some(at) => {
                 let base_place = Place { part: place.part, at };
                 Some(self.sent_base(place, base_place, || Ok(base_id))?)
             }
@@ -342,13 +337,9 @@ fn encode<S: Objects + ?Sized>(
     cache: &EncodedCache,
     id: &ObjectId,
 ) -> Result<Encoded, Error> {
-    let object = store.read(id)?.ok_or_else(|| missing(id))?;
+    let object = store.read(id)?.ok_or(StoreError::Missing { id: *id })?;
     let stream = deflate(&object.bytes, LEVEL);
     Ok(cache.keep(*id, object.kind, object.bytes.len() as u64, stream))
-}
-
-fn missing(id: &ObjectId) -> Error {
-    Error::new(ErrorKind::Corrupt, format!("object {id} is missing")).with_code("object_missing")
 }
 
 /// A place that was counted and is not there: a bug, which ends the pack and not the server.

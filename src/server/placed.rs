@@ -6,8 +6,9 @@
 
 use std::sync::Arc;
 
-use crate::limits::{Budget, LimitExceeded, Reservation};
-use crate::oid::ObjectId;
+use crate::graph::Marks;
+use crate::limits::{Budget, Reservation};
+use crate::oid::{ObjectFormat, ObjectId};
 use crate::store::{PackView, StoreError};
 
 /// Objects to be sent, by place.
@@ -15,9 +16,9 @@ use crate::store::{PackView, StoreError};
 pub(super) struct Placed {
     packs: Vec<InPack>,
     /// What is in no pack, in the order it was found.
-    others: Vec<ObjectId>,
+    others: Marks,
     count: u64,
-    held: Reservation,
+    _held: Reservation,
 }
 
 /// The part of a set that lies in one pack.
@@ -28,19 +29,22 @@ pub(super) struct InPack {
 }
 
 impl Placed {
-    /// Places `ids`, each given once, in `packs`: in the first one that has it.
+    /// Places `ids` of `format`, each given once, in `packs`: in the first one that has it.
     pub(super) fn new(
         packs: Vec<Arc<dyn PackView>>,
+        format: ObjectFormat,
         ids: impl Iterator<Item = ObjectId>,
         budget: &Budget,
     ) -> Result<Self, StoreError> {
-        let mut placed =
-            Self { packs: Vec::new(), others: Vec::new(), count: 0, held: budget.empty() };
+        let mut held = budget.empty();
+        let mut parts = Vec::new();
         for pack in packs {
             let words = (pack.count() as usize).div_ceil(64);
-            placed.held.grow((words * 8) as u64)?;
-            placed.packs.push(InPack { pack, words: vec![0; words] });
+            held.grow((words * 8) as u64)?;
+            parts.push(InPack { pack, words: vec![0; words] });
         }
+        let others = Marks::new(format, budget);
+        let mut placed = Self { packs: parts, others, count: 0, _held: held };
         for id in ids {
             placed.place(id)?;
         }
@@ -58,8 +62,8 @@ impl Placed {
         &self.packs
     }
 
-    /// What is in no pack.
-    pub(super) fn others(&self) -> &[ObjectId] {
+    /// What is in no pack, by rows.
+    pub(super) fn others(&self) -> &Marks {
         &self.others
     }
 
@@ -70,7 +74,7 @@ impl Placed {
                 return Ok(true);
             }
         }
-        Ok(self.others.contains(id))
+        Ok(self.others.find(id).is_some())
     }
 
     fn place(&mut self, id: ObjectId) -> Result<(), StoreError> {
@@ -81,14 +85,8 @@ impl Placed {
                 return Ok(());
             }
         }
-        self.pay_for_other()?;
-        self.others.push(id);
+        self.others.row(&id)?;
         Ok(())
-    }
-
-    fn pay_for_other(&mut self) -> Result<(), LimitExceeded> {
-        // Twice: where the list doubles, the old one is still there.
-        self.held.grow(2 * size_of::<ObjectId>() as u64)
     }
 }
 
@@ -119,7 +117,6 @@ impl InPack {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oid::ObjectFormat;
     use crate::store::ViewedEntry;
 
     /// A pack of the objects whose ids begin with a number below its count.
@@ -159,8 +156,10 @@ mod tests {
             counts.iter().map(view).collect::<Vec<_>>()
         };
         let wanted = [0, 63, 64, 65, 129, 199, 200, 299, 1_000];
-        let set = Placed::new(packs(&[200, 300, 50]), wanted.map(id).into_iter(), &budget).unwrap();
-        assert_eq!((set.len(), set.packs().len(), set.others()), (9, 2, &[id(1_000)][..]));
+        let ids = wanted.map(id).into_iter();
+        let set = Placed::new(packs(&[200, 300, 50]), ObjectFormat::Sha1, ids, &budget).unwrap();
+        assert_eq!((set.len(), set.packs().len(), set.others().len()), (9, 2, 1));
+        assert_eq!(set.others().id(0), id(1_000));
         let found = |part: &InPack| {
             let step = |at: &u32| part.next(at + 1);
             std::iter::successors(part.next(0), step).collect::<Vec<_>>()

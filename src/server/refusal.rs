@@ -4,6 +4,7 @@
 //! nothing about files, paths or memory.
 
 use crate::error::{Error, ErrorKind};
+use crate::limits::LimitExceeded;
 use crate::protocol::ProtocolError;
 use crate::store::StoreError;
 
@@ -40,6 +41,12 @@ impl From<Error> for Refusal {
             _ => "the server cannot read the repository: tell its owner",
         };
         Self { words: words.to_owned(), error }
+    }
+}
+
+impl From<LimitExceeded> for Refusal {
+    fn from(limit: LimitExceeded) -> Self {
+        Error::from(limit).into()
     }
 }
 

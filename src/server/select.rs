@@ -8,12 +8,12 @@
 use bytes::Bytes;
 
 use super::filter_rule::FilterRule;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::graph::{Cuts, Marks, commit_facts, range};
-use crate::limits::{Budget, Interrupt, Limits, Which, check};
-use crate::object::{EntryKind, Kind, NewEntries, TagRef, TreeRef};
+use crate::limits::{Budget, Interrupt, LimitExceeded, Limits, PaidVec, Which, check};
+use crate::object::{EntryKind, Kind, NewEntries, TreeRef};
 use crate::oid::ObjectId;
-use crate::store::{Object, Objects};
+use crate::store::{Object, Objects, StoreError, through_tags};
 
 /// What is to be sent, as [`select`] is asked.
 #[derive(Clone, Debug, Default)]
@@ -66,8 +66,9 @@ pub(super) fn select<S: Objects + ?Sized>(
         limits,
         interrupt,
         chosen: Selection { marks: Marks::new(store.format(), budget) },
-        depths: Vec::new(),
-        waiting: Vec::new(),
+        depths: PaidVec::new(budget),
+        waiting: PaidVec::new(budget),
+        had: PaidVec::new(budget),
         last: Vec::new(),
         entries: 0,
     };
@@ -88,7 +89,7 @@ pub(super) fn select<S: Objects + ?Sized>(
         }
     }
     for (id, tree) in &commits.commits {
-        if walk.filter.takes(Kind::Commit) || wanted.wants.contains(id) {
+        if walk.filter.takes(Kind::Commit) || walk.chosen.marks.has(id, WANTED) {
             walk.send(id)?;
         }
         walk.tree(*tree, 0)?;
@@ -113,9 +114,11 @@ struct Walk<'a, S: ?Sized> {
     interrupt: &'a dyn Interrupt,
     chosen: Selection,
     /// Of each row, how deep its tree was met, plus one; kept where a filter asks.
-    depths: Vec<u32>,
+    depths: PaidVec<u32>,
     /// Trees to be read, and how deep what is in them lies.
-    waiting: Vec<(ObjectId, u32)>,
+    waiting: PaidVec<(ObjectId, u32)>,
+    /// Trees of the client's to be read.
+    had: PaidVec<ObjectId>,
     /// The tree that was read last at each depth: at most as many as folders may be deep.
     last: Vec<Bytes>,
     entries: u64,
@@ -125,58 +128,46 @@ impl<S: Objects + ?Sized> Walk<'_, S> {
     /// Takes what the client names: tags are followed, and what is no commit is sent.
     fn want(
         &mut self,
-        id: &ObjectId,
+        wanted: &ObjectId,
         tips: &mut Vec<ObjectId>,
         folders: &mut Vec<ObjectId>,
     ) -> Result<(), Error> {
-        let mut at = *id;
-        for _ in 0..MAX_TAG_DEPTH {
-            let header = self.store.header(&at)?.ok_or_else(|| missing(&at))?;
-            match header.kind {
-                Kind::Commit => tips.push(at),
-                Kind::Tree => folders.push(at),
-                Kind::Blob => self.send(&at)?,
-                Kind::Tag => {
-                    self.send(&at)?;
-                    at = self.tag_target(&at)?;
-                    continue;
+        for step in through_tags(self.store, *wanted) {
+            let (id, kind) = step?;
+            match kind.ok_or(StoreError::Missing { id })? {
+                Kind::Commit => {
+                    if id == *wanted {
+                        let row = self.chosen.marks.row(&id)?;
+                        self.chosen.marks.add(row, WANTED);
+                    }
+                    tips.push(id);
                 }
+                Kind::Tree => folders.push(id),
+                Kind::Blob | Kind::Tag => self.send(&id)?,
             }
-            return Ok(());
         }
-        Err(Error::new(ErrorKind::Corrupt, format!("tag {id} names tags without end")))
+        Ok(())
     }
 
     /// The commit that the client has by having `id`, if it is one or a tag of one.
     fn had_commit(&mut self, id: &ObjectId) -> Result<Option<ObjectId>, Error> {
-        let mut at = *id;
-        for _ in 0..MAX_TAG_DEPTH {
-            let row = self.chosen.marks.row(&at)?;
+        for step in through_tags(self.store, *id) {
+            let (id, kind) = step?;
+            let row = self.chosen.marks.row(&id)?;
             self.chosen.marks.add(row, HAD);
-            match self.store.header(&at)?.map(|header| header.kind) {
-                Some(Kind::Commit) => return Ok(Some(at)),
-                Some(Kind::Tag) => at = self.tag_target(&at)?,
-                _ => return Ok(None),
+            if kind == Some(Kind::Commit) {
+                return Ok(Some(id));
             }
         }
         Ok(None)
     }
 
-    fn tag_target(&self, id: &ObjectId) -> Result<ObjectId, Error> {
-        let tag = self.read(id)?;
-        let parsed = TagRef::parse(&tag.bytes, self.store.format());
-        parsed.map(|tag| tag.object()).map_err(|error| damaged(error.into(), id))
-    }
-
     /// Sends a tag and the tags it names.
     fn tag_chain(&mut self, id: &ObjectId) -> Result<(), Error> {
-        let mut at = *id;
-        for _ in 0..MAX_TAG_DEPTH {
-            match self.store.header(&at)?.map(|header| header.kind) {
-                Some(Kind::Tag) => self.send(&at)?,
-                _ => return Ok(()),
+        for step in through_tags(self.store, *id) {
+            if let (id, Some(Kind::Tag)) = step? {
+                self.send(&id)?;
             }
-            at = self.tag_target(&at)?;
         }
         Ok(())
     }
@@ -204,14 +195,14 @@ impl<S: Objects + ?Sized> Walk<'_, S> {
             return Ok(());
         }
         if self.filter.asks_depth() {
-            self.note_depth(row, depth);
+            self.note_depth(row, depth)?;
         }
         check(Which::TreeDepth, u64::from(self.limits.max_tree_depth), u64::from(depth))?;
         if self.filter.takes(Kind::Tree) && self.filter.takes_depth(depth) {
             self.send_row(row);
         }
         if self.filter.looks_below(depth) {
-            self.waiting.push((id, depth));
+            self.waiting.push((id, depth))?;
         }
         Ok(())
     }
@@ -220,12 +211,12 @@ impl<S: Objects + ?Sized> Walk<'_, S> {
         self.depths.get(row as usize).is_none_or(|&met| met == 0 || depth + 1 < met)
     }
 
-    fn note_depth(&mut self, row: u32, depth: u32) {
-        let at = row as usize;
-        if self.depths.len() <= at {
-            self.depths.resize(at + 1, 0);
+    fn note_depth(&mut self, row: u32, depth: u32) -> Result<(), LimitExceeded> {
+        self.depths.lengthen(row as usize + 1, 0)?;
+        if let Some(met) = self.depths.get_mut(row as usize) {
+            *met = depth + 1;
         }
-        self.depths[at] = depth + 1;
+        Ok(())
     }
 
     /// What is in a tree; `depth` is its own, and a tree that was wanted itself has none.
@@ -269,7 +260,7 @@ impl<S: Objects + ?Sized> Walk<'_, S> {
             return Ok(());
         }
         if let Some(limit) = self.filter.blob_limit() {
-            let size = self.store.header(id)?.ok_or_else(|| missing(id))?.size;
+            let size = self.store.header(id)?.ok_or(StoreError::Missing { id: *id })?.size;
             if size >= limit {
                 return Ok(());
             }
@@ -280,8 +271,8 @@ impl<S: Objects + ?Sized> Walk<'_, S> {
 
     /// Marks a tree of the client's and everything below it as had.
     fn mark_had(&mut self, tree: ObjectId) -> Result<(), Error> {
-        let mut waiting = vec![tree];
-        while let Some(id) = waiting.pop() {
+        self.had.push(tree)?;
+        while let Some(id) = self.had.pop() {
             let marks = &mut self.chosen.marks;
             let row = marks.row(&id)?;
             if marks.add(row, HAD) {
@@ -295,7 +286,7 @@ impl<S: Objects + ?Sized> Walk<'_, S> {
             for entry in TreeRef::new(&tree.bytes, self.store.format()) {
                 let entry = entry.map_err(|error| damaged(error.into(), &id))?;
                 match entry.kind() {
-                    EntryKind::Tree => waiting.push(entry.id),
+                    EntryKind::Tree => self.had.push(entry.id)?,
                     EntryKind::Gitlink => {}
                     _ => {
                         let row = self.chosen.marks.row(&entry.id)?;
@@ -327,12 +318,8 @@ impl<S: Objects + ?Sized> Walk<'_, S> {
     }
 
     fn read(&self, id: &ObjectId) -> Result<Object, Error> {
-        self.store.read(id)?.ok_or_else(|| missing(id))
+        Ok(self.store.read(id)?.ok_or(StoreError::Missing { id: *id })?)
     }
-}
-
-fn missing(id: &ObjectId) -> Error {
-    Error::new(ErrorKind::Corrupt, format!("object {id} is missing")).with_code("object_missing")
 }
 
 fn damaged(error: Error, id: &ObjectId) -> Error {
@@ -343,10 +330,10 @@ fn damaged(error: Error, id: &ObjectId) -> Error {
 const SENT: u8 = 1;
 /// The client has it.
 const HAD: u8 = 2;
+/// A commit that is sent whatever the filter.
+const WANTED: u8 = 8;
 /// It was met on the way down, and what is below it is cared for.
 const READ: u8 = 4;
-/// Far above any chain of tags that someone made in earnest.
-const MAX_TAG_DEPTH: usize = 1_000;
 /// Of so many of the client's own commits the files are looked at; the commits next to what
 /// is sent come on top.
 const MAX_HAD_TREES: usize = 64;

@@ -142,8 +142,9 @@ impl<S: Objects + Refs + Sync> Served<S> {
             return Ok(known);
         }
         let wanted = Wanted { wants: tips.clone(), cuts: self.cuts.clone(), ..Wanted::default() };
-        let chosen = select(&self.store, &wanted, &self.limits, &self.budget, interrupt)?;
-        let objects = Placed::new(self.store.packs(), chosen.ids(), &self.budget)?;
+        let Self { store, limits, budget, .. } = self;
+        let chosen = select(store, &wanted, limits, budget, interrupt)?;
+        let objects = Placed::new(store.packs(), store.format(), chosen.ids(), budget)?;
         Ok(self.known.keep(KnownSet { tips, objects: Arc::new(objects) }))
     }
 

@@ -7,6 +7,7 @@ use super::refusal::Refusal;
 use super::served::Served;
 use crate::error::Error;
 use crate::limits::Interrupt;
+use crate::oid::ObjectId;
 use crate::protocol::{FetchRequest, FetchResponseWriter, Request, RequestDecoder};
 use crate::store::{Objects, Refs};
 
@@ -30,7 +31,7 @@ impl<'s, S: Objects + Refs + Sync> UploadPack<'s, S> {
     pub fn push(&mut self, input: &mut &[u8], interrupt: &dyn Interrupt) -> Option<Answer<'s, S>> {
         let answered = match self.requests.push(input) {
             Ok(None) => return None,
-            Ok(Some(request)) => self.answer(&request, interrupt),
+            Ok(Some(request)) => self.answer(request, interrupt),
             Err(error) => Err(error.into()),
         };
         Some(answered.unwrap_or_else(|refusal| Answer::refused(refusal).ending()))
@@ -46,14 +47,14 @@ impl<'s, S: Objects + Refs + Sync> UploadPack<'s, S> {
 
     fn answer(
         &self,
-        request: &Request,
+        request: Request,
         interrupt: &dyn Interrupt,
     ) -> Result<Answer<'s, S>, Refusal> {
         match request {
             Request::End => Ok(Answer::of(Vec::new()).ending()),
             Request::LsRefs(request) => {
                 let mut said = Vec::new();
-                self.served.ls_refs(request, &mut said)?;
+                self.served.ls_refs(&request, &mut said)?;
                 Ok(Answer::of(said))
             }
             Request::Fetch(request) => self.fetch(request, interrupt),
@@ -62,7 +63,7 @@ impl<'s, S: Objects + Refs + Sync> UploadPack<'s, S> {
 
     fn fetch(
         &self,
-        request: &FetchRequest,
+        request: FetchRequest,
         interrupt: &dyn Interrupt,
     ) -> Result<Answer<'s, S>, Refusal> {
         let served = self.served;
@@ -75,10 +76,13 @@ impl<'s, S: Objects + Refs + Sync> UploadPack<'s, S> {
         if wants_nothing && !request.wait_for_done {
             return Ok(Answer::of(said));
         }
-        let fetch = served.fetch(request, interrupt)?;
-        if !request.done && !request.haves.is_empty() {
-            let is_ready = !request.wait_for_done && served.is_enough(&fetch, interrupt)?;
-            writer.acknowledgments(&mut said, &fetch.common, is_ready);
+        let is_talking = !request.done && !request.haves.is_empty();
+        let may_be_ready = !request.wait_for_done;
+        let mut fetch = served.fetch(request, interrupt)?;
+        if is_talking {
+            let is_ready = may_be_ready && served.is_enough(&mut fetch, interrupt)?;
+            let common: Vec<ObjectId> = fetch.common().collect();
+            writer.acknowledgments(&mut said, &common, is_ready);
             if !is_ready {
                 writer.end(&mut said);
                 return Ok(Answer::of(said));
@@ -89,7 +93,8 @@ impl<'s, S: Objects + Refs + Sync> UploadPack<'s, S> {
             writer.shallow_info(&mut said, &boundary.shallow, &boundary.unshallow);
         }
         if !fetch.named.is_empty() {
-            writer.wanted_refs(&mut said, fetch.named.iter().copied())?;
+            let named = fetch.named.iter().map(|(id, name)| (*id, name.as_slice()));
+            writer.wanted_refs(&mut said, named)?;
         }
         let pack = served.pack(&fetch, boundary, interrupt)?;
         let carrier = writer.packfile(&mut said);

@@ -19,6 +19,7 @@ mod room;
 pub mod saved;
 mod segments;
 mod staging;
+mod through_tags;
 pub(crate) mod unpack;
 
 use std::fmt;
@@ -39,6 +40,7 @@ pub use memory::{MemoryStore, StoreStats};
 pub use pack_view::{PackView, ViewedEntry, ViewedForm};
 pub use prefix::IdPrefix;
 pub use staging::{MemoryStaging, StagedStreams};
+pub(crate) use through_tags::through_tags;
 
 /// Kind and size of an object, without its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -314,6 +316,12 @@ pub enum StoreError {
         /// What is wrong with it.
         what: String,
     },
+    /// An object that what is held names, and that must be held for the answer, is not.
+    #[error("object {id} is missing")]
+    Missing {
+        /// The object.
+        id: ObjectId,
+    },
     /// There is no repository there.
     #[error("no git repository at '{path}' or above it")]
     NoRepository {
@@ -334,6 +342,11 @@ impl From<StoreError> for Error {
             StoreError::Limit(limit) => return limit.into(),
             StoreError::Collision(collision) => return collision.into(),
             StoreError::Pack(error) => return error.into(),
+            StoreError::Missing { .. } => {
+                return Self::new(ErrorKind::Corrupt, error.to_string())
+                    .with_code("object_missing")
+                    .with_source(error);
+            }
             StoreError::Corrupt { .. } => ErrorKind::Corrupt,
             StoreError::Format { .. } => ErrorKind::Usage,
             StoreError::Io { .. } => ErrorKind::Io,

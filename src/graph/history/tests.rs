@@ -1,13 +1,13 @@
 //! Ranges over made-up histories, held against sets of ancestors.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use hashbrown::HashSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::graph::all_reach;
+use crate::graph::Reach;
 use crate::limits::NeverInterrupt;
 use crate::object::{Commit, hash_object};
 use crate::oid::ObjectFormat;
@@ -19,11 +19,17 @@ struct History {
     ids: Vec<ObjectId>,
     parents: Vec<Vec<usize>>,
     objects: BTreeMap<ObjectId, Bytes>,
+    reads: Cell<usize>,
 }
 
 impl History {
     fn new(commits: &[(Vec<usize>, u64)]) -> Self {
-        let mut history = Self { ids: Vec::new(), parents: Vec::new(), objects: BTreeMap::new() };
+        let mut history = Self {
+            ids: Vec::new(),
+            parents: Vec::new(),
+            objects: BTreeMap::new(),
+            reads: Cell::new(0),
+        };
         for (number, (parents, seconds)) in commits.iter().enumerate() {
             let mut commit = Commit::new(ObjectFormat::Sha1.empty_tree());
             let parents: BTreeSet<usize> = parents
@@ -82,6 +88,7 @@ impl Objects for History {
     }
 
     fn read(&self, id: &ObjectId) -> Result<Option<Object>, StoreError> {
+        self.reads.set(self.reads.get() + 1);
         let object = |bytes: &Bytes| Object { kind: Kind::Commit, bytes: bytes.clone() };
         Ok(self.objects.get(id).map(object))
     }
@@ -139,15 +146,26 @@ proptest! {
     fn enough_is_known_when_each_tip_reaches_a_target(
         (history, [tips, targets, cuts]) in histories(0),
     ) {
-        let ids: HashSet<ObjectId> = history.ids(&targets).into_iter().collect();
         let cut: Cuts = history.ids(&cuts).into_iter().collect();
-        let tip_ids = history.ids(&tips);
         let budget = Budget::new(1 << 20);
-        let found = all_reach(&history, &tip_ids, &ids, &cut, &budget, &NeverInterrupt).unwrap();
-        let reaches = |tip: &usize| {
-            targets.iter().any(|target| history.reached(&[*tip], &cuts).contains(target))
-        };
-        prop_assert_eq!(found, tips.iter().all(reaches));
+        let mut reach = Reach::new(ObjectFormat::Sha1, &budget);
+        for tip in history.ids(&tips) {
+            reach.tip(&history, &tip).unwrap();
+        }
+        for known in 0..=targets.len() {
+            let targets = &targets[..known];
+            if let Some(target) = targets.last() {
+                reach.target(&history, &history.ids[*target]).unwrap();
+            }
+            let reaches = |tip: &usize| {
+                targets.iter().any(|target| history.reached(&[*tip], &cuts).contains(target))
+            };
+            let found = reach.all(&history, &cut, &NeverInterrupt).unwrap();
+            prop_assert_eq!(found, tips.iter().all(reaches), "{:?} to {:?}", tips, targets);
+        }
+        prop_assert!(history.reads.get() <= history.ids.len() + targets.len());
+        drop(reach);
+        prop_assert_eq!(budget.used_bytes(), 0);
     }
 }
 
@@ -160,6 +178,7 @@ fn what_is_too_old_and_what_that_reaches_is_left_out() {
     let tips = history.ids(&[9]);
     let found = range(&history, &cuts, &tips, &[], Some(650), &budget, &NeverInterrupt).unwrap();
     assert_eq!(found.commits.len(), 3);
+    drop(found);
     assert_eq!(budget.used_bytes(), 0);
 }
 
@@ -173,5 +192,24 @@ fn a_commit_that_is_missing_is_an_error_on_one_side_only() {
         |had: &[ObjectId]| range(&history, &cuts, &tips, had, None, &budget, &NeverInterrupt);
     assert_eq!(walk(&[]).unwrap_err().kind(), ErrorKind::Corrupt);
     let found = walk(&had).unwrap();
-    assert_eq!((found.commits.len(), found.edges), (1, had));
+    assert_eq!((found.commits.len(), &found.edges[..]), (1, &had[..]));
+}
+
+/// Someone who names what all have, one by one, and wants what reaches none of it.
+#[test]
+fn each_question_goes_on_where_the_last_one_ended() {
+    let mut commits: Vec<_> = (0..300).map(|n: u64| (vec![(n.max(1) - 1) as usize], n)).collect();
+    commits.extend((300..400).map(|n| (vec![n as usize - 300], n)));
+    let history = History::new(&commits);
+    let mut reach = Reach::new(ObjectFormat::Sha1, &Budget::new(1 << 20));
+    for tip in &history.ids[300..] {
+        reach.tip(&history, tip).unwrap();
+    }
+    for target in history.ids[1..300].iter().rev() {
+        reach.target(&history, target).unwrap();
+        assert!(!reach.all(&history, &Cuts::default(), &NeverInterrupt).unwrap());
+    }
+    reach.target(&history, &history.ids[0]).unwrap();
+    assert!(reach.all(&history, &Cuts::default(), &NeverInterrupt).unwrap());
+    assert!(history.reads.get() <= 700, "{}", history.reads.get());
 }
