@@ -4,6 +4,7 @@
 //! says about itself. Each method is a file beside, and `page.rs` knows when a page is full.
 //! Nothing here prints or encodes.
 
+mod any;
 mod grep;
 mod list;
 mod page;
@@ -22,18 +23,16 @@ use crate::view::ViewError;
 use crate::view::walk::Place;
 
 use super::cursor::{Cursor, Position, Question};
-use super::query::Query;
 use super::repo::Repo;
-use super::results::{
-    Answer, AnswerStats, Entry, Envelope, GrepItem, Prefetched, ReadItem, RefItem, RepoInfo,
-    SearchStats, StatItem, Stats, TreeNode, Truncated,
-};
+use super::results::{Answer, AnswerStats, Envelope, RepoInfo, SearchStats, Stats, Truncated};
 use super::snapshot::Snapshot;
 use super::source::Source;
 use super::stop::Stop;
 use super::trace;
 
 use page::Page;
+
+pub use any::{AnyAnswer, AnyItem};
 
 /// Bytes of JSON on a page when the question does not say. Enough for 10,000 hits.
 const DEFAULT_PAGE_BYTES: u64 = 4 << 20;
@@ -137,120 +136,7 @@ async fn put<Q: Ask, S: Source>(
     answered
 }
 
-/// The answer to any question; in JSON just that answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(untagged))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum AnyAnswer {
-    /// Of `refs`.
-    Refs(Answer<RefItem>),
-    /// Of `ls` and `glob`.
-    Entries(Answer<Entry>),
-    /// Of `tree`.
-    Tree(Answer<TreeNode>),
-    /// Of `stat`.
-    Stat(Answer<StatItem>),
-    /// Of `read`.
-    Read(Answer<ReadItem>),
-    /// Of `grep`.
-    Grep(Answer<GrepItem>),
-    /// Of `prefetch`.
-    Prefetch(Answer<Prefetched>),
-}
-
-impl AnyAnswer {
-    /// Why this is not all there is.
-    pub fn truncated(&self) -> Option<Truncated> {
-        match self {
-            Self::Refs(answer) => answer.truncated,
-            Self::Entries(answer) => answer.truncated,
-            Self::Tree(answer) => answer.truncated,
-            Self::Stat(answer) => answer.truncated,
-            Self::Read(answer) => answer.truncated,
-            Self::Grep(answer) => answer.truncated,
-            Self::Prefetch(answer) => answer.truncated,
-        }
-    }
-
-    /// Whether nothing was found.
-    pub fn is_empty(&self) -> bool {
-        match self {
-            Self::Refs(answer) => answer.items.is_empty(),
-            Self::Entries(answer) => answer.items.is_empty(),
-            Self::Tree(answer) => answer.items.is_empty(),
-            Self::Stat(answer) => answer.items.is_empty(),
-            Self::Read(answer) => answer.items.is_empty(),
-            Self::Grep(answer) => answer.items.is_empty(),
-            Self::Prefetch(answer) => answer.items.is_empty(),
-        }
-    }
-}
-
-/// An item of the answer to any question; in JSON just that item.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(untagged))]
-pub enum AnyItem {
-    /// Of `refs`.
-    Ref(RefItem),
-    /// Of `ls` and `glob`.
-    Entry(Entry),
-    /// Of `tree`.
-    Tree(TreeNode),
-    /// Of `stat`.
-    Stat(StatItem),
-    /// Of `read`.
-    Read(ReadItem),
-    /// Of `grep`.
-    Grep(GrepItem),
-    /// Of `prefetch`.
-    Prefetch(Prefetched),
-}
-
 impl<S: Source> Repo<S> {
-    /// The answer to any question, one page of it.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Ask::ask`].
-    pub async fn ask(&self, query: &Query, stop: &Stop) -> Result<AnyAnswer, Error> {
-        Ok(match query {
-            Query::Refs(query) => AnyAnswer::Refs(query.ask(self, stop).await?),
-            Query::Ls(query) => AnyAnswer::Entries(query.ask(self, stop).await?),
-            Query::Tree(query) => AnyAnswer::Tree(query.ask(self, stop).await?),
-            Query::Stat(query) => AnyAnswer::Stat(query.ask(self, stop).await?),
-            Query::Read(query) => AnyAnswer::Read(query.ask(self, stop).await?),
-            Query::Glob(query) => AnyAnswer::Entries(query.ask(self, stop).await?),
-            Query::Grep(query) => AnyAnswer::Grep(query.ask(self, stop).await?),
-            Query::Prefetch(query) => AnyAnswer::Prefetch(query.ask(self, stop).await?),
-        })
-    }
-
-    /// The answer to any question, each item handed to `take` when it is found, until it
-    /// returns `false`.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Ask::stream`].
-    pub async fn stream(
-        &self,
-        query: &Query,
-        stop: &Stop,
-        mut take: impl FnMut(AnyItem) -> Result<bool, Error>,
-    ) -> Result<Envelope, Error> {
-        match query {
-            Query::Refs(query) => query.stream(self, stop, |it| take(AnyItem::Ref(it))).await,
-            Query::Ls(query) => query.stream(self, stop, |it| take(AnyItem::Entry(it))).await,
-            Query::Tree(query) => query.stream(self, stop, |it| take(AnyItem::Tree(it))).await,
-            Query::Stat(query) => query.stream(self, stop, |it| take(AnyItem::Stat(it))).await,
-            Query::Read(query) => query.stream(self, stop, |it| take(AnyItem::Read(it))).await,
-            Query::Glob(query) => query.stream(self, stop, |it| take(AnyItem::Entry(it))).await,
-            Query::Grep(query) => query.stream(self, stop, |it| take(AnyItem::Grep(it))).await,
-            Query::Prefetch(query) => {
-                query.stream(self, stop, |it| take(AnyItem::Prefetch(it))).await
-            }
-        }
-    }
-
     /// What is known of the repository without asking its host.
     pub fn info(&self) -> RepoInfo {
         let Stats { requests, bytes_received, objects, store_bytes, fallbacks, .. } = self.stats();

@@ -107,7 +107,7 @@ const ZLIB: &[(&str, &str)] = &[
 const TRACES: &str = "agent/trace.rs";
 /// Where the format is that every face reads and writes: questions, results, and the one
 /// type for the results of any question.
-const FORMAT: &[&str] = &["agent/ask.rs", "agent/query", "agent/results"];
+const FORMAT: &[&str] = &["agent/ask/any.rs", "agent/query", "agent/results"];
 
 /// Every breach in `sources`, which are all files of the crate.
 pub(crate) fn breaches(sources: &[Source]) -> Vec<Breach> {
