@@ -21,12 +21,13 @@ use super::output::Output;
 use super::progress::{Show, Watch};
 use super::repo_arg::RepoArg;
 use super::{screen, verbose};
-use crate::agent::{Remote, RemoteOptions, Repo, Source, Stats, Stop};
+use crate::agent::{Remote, RemoteOptions, Repo, Stats, Stop};
 use crate::cache::Cache;
 use crate::credentials::{Credentials, Scope};
 use crate::disk::{Local, Repository};
 use crate::error::{Error, ErrorKind};
 use crate::limits::{Budget, Limits};
+use crate::live::Anywhere;
 use crate::parallel::Pool;
 
 /// Runs `command`; its exit status.
@@ -77,10 +78,7 @@ pub(super) fn run(command: Command) -> Result<u8, Error> {
         if common.form.is_json() {
             tokio::spawn(stop_at_deadline(common.timeout, asking.stop.clone()));
         }
-        match repo {
-            RepoArg::Address(pasted) => tokio::spawn(asking.of_remote(pasted.repo, for_remote)),
-            RepoArg::Path(path) => tokio::spawn(async move { asking.of_local(&path).await }),
-        }
+        tokio::spawn(asking.of(repo, for_remote))
     }));
     if !matches!(end, End::Answered(_)) {
         // Whoever interrupts once more does not want to wait for what is left.
@@ -142,7 +140,24 @@ type Save = Box<dyn Fn() + Send + Sync>;
 type StatsSource = Box<dyn Fn() -> Stats + Send + Sync>;
 
 impl Asking {
-    async fn of_remote(self, address: String, credentials: Arc<Credentials>) -> Result<u8, Error> {
+    async fn of(self, repo: RepoArg, credentials: Arc<Credentials>) -> Result<u8, Error> {
+        let repo = match repo {
+            RepoArg::Address(pasted) => self.open_remote(&pasted.repo, &credentials).await?,
+            RepoArg::Path(path) => self.open_local(&path)?,
+        };
+        let for_stats = repo.clone();
+        // Set once, here.
+        drop(self.stats.set(Box::new(move || for_stats.stats())));
+        let answer = self.job.run(&repo, &self.out, &self.stop).await;
+        block_in_place(|| credentials.settle(&answer));
+        answer
+    }
+
+    async fn open_remote(
+        &self,
+        address: &str,
+        credentials: &Arc<Credentials>,
+    ) -> Result<Repo<Anywhere>, Error> {
         let transport = self.network.transport()?;
         let options = RemoteOptions {
             auth: credentials.auth(),
@@ -153,32 +168,23 @@ impl Asking {
             workers: Pool::shared(),
             ..RemoteOptions::default()
         };
-        let opened = Remote::open(transport, &address, options).await;
+        let opened = Remote::open(transport, address, options).await;
         // Helpers are programs to wait for.
         block_in_place(|| credentials.settle(&opened));
         let repo = Repo::new(opened?, self.limits.clone());
         self.cache.load(&repo, &self.stop);
-        let (cache, for_cache) = (self.cache.clone(), repo.clone());
+        let anywhere = Anywhere::There(repo.source().clone());
+        let cache = self.cache.clone();
         // Set once, here.
-        drop(self.save.set(Box::new(move || cache.save(&for_cache))));
-        let answer = self.of(repo).await;
-        block_in_place(|| credentials.settle(&answer));
-        answer
+        drop(self.save.set(Box::new(move || cache.save(&repo))));
+        Ok(Repo::new(anywhere, self.limits.clone()))
     }
 
-    async fn of_local(self, path: &Path) -> Result<u8, Error> {
+    fn open_local(&self, path: &Path) -> Result<Repo<Anywhere>, Error> {
         let budget = Budget::new(self.limits.max_memory);
         let repository = Repository::open(path, &self.limits, &budget)?;
         let local = Local::new(repository, &budget).with_workers(Pool::shared());
-        let repo = Repo::new(local, self.limits.clone());
-        self.of(repo).await
-    }
-
-    async fn of<S: Source + Send + Sync + 'static>(self, repo: Repo<S>) -> Result<u8, Error> {
-        let for_stats = repo.clone();
-        // Set once, here.
-        drop(self.stats.set(Box::new(move || for_stats.stats())));
-        self.job.run(&repo, &self.out, &self.stop).await
+        Ok(Repo::new(Anywhere::Here(Box::new(local)), self.limits.clone()))
     }
 }
 

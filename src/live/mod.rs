@@ -7,6 +7,7 @@
 //! recently first. What an address means and who may be asked is the face's to say; nothing
 //! here prints.
 
+mod anywhere;
 mod seat;
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ use crate::limits::{Budget, Limits, Reclaim};
 use crate::parallel::Pool;
 use crate::transport::HttpTransport;
 
+pub(crate) use self::anywhere::Anywhere;
 pub(crate) use self::seat::Held;
 use self::seat::{Seat, Watch};
 
@@ -128,7 +130,7 @@ impl Live {
     }
 
     fn save(&self, seat: &Seat) {
-        if let Some(Held::Remote(repo, _)) = seat.held().map(|held| &**held) {
+        if let Some(repo) = seat.held().and_then(|held| held.as_remote()) {
             self.0.options.cache.save(repo);
         }
     }
@@ -197,7 +199,7 @@ impl Live {
             Ok(remote) => {
                 let repo = Repo::new(remote, options.limits.clone());
                 options.cache.load(&repo, &Stop::default());
-                Ok(Held::Remote(repo, credentials))
+                Ok(Held::remote(repo, credentials, options.limits.clone()))
             }
             Err(error) => Err(credentials.with_advice(error)),
         }
@@ -238,7 +240,7 @@ impl Holding<'_> {
     /// # Errors
     /// That of `answer`, with advice where it is about credentials.
     pub(crate) fn settle<T>(self, answer: Result<T, Error>) -> Result<T, Error> {
-        if let Held::Remote(repo, _) = &*self.held {
+        if let Some(repo) = self.held.as_remote() {
             self.live.0.options.cache.save_much(repo);
         }
         self.live.settle(&self.seat, self.held.credentials(), answer)

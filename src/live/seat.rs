@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::OnceCell;
 
-use super::Place;
+use super::{Anywhere, Place};
 use crate::agent::{AnyAnswer, Query, Remote, Repo, RepoInfo, Stop};
 use crate::client::progress::{Progress, ProgressListener};
 use crate::credentials::Credentials;
@@ -26,11 +26,10 @@ pub(super) struct Seat {
 
 /// An open repository.
 #[derive(Debug)]
-pub(crate) enum Held {
-    /// On this machine.
-    Local(Repo<Local>),
-    /// On another.
-    Remote(Repo<Remote<HttpTransport>>, Credentials),
+pub(crate) struct Held {
+    repo: Repo<Anywhere>,
+    /// The same, and what it was opened with, when it is on another machine.
+    remote: Option<(Repo<Remote<HttpTransport>>, Credentials)>,
 }
 
 /// Why it cannot be opened, for everyone who waited for that.
@@ -118,7 +117,21 @@ impl Drop for Watch {
 
 impl Held {
     pub(super) fn local(local: Local, limits: Limits) -> Self {
-        Self::Local(Repo::new(local, limits))
+        Self { repo: Repo::new(Anywhere::Here(Box::new(local)), limits), remote: None }
+    }
+
+    pub(super) fn remote(
+        remote: Repo<Remote<HttpTransport>>,
+        credentials: Credentials,
+        limits: Limits,
+    ) -> Self {
+        let repo = Repo::new(Anywhere::There(remote.source().clone()), limits);
+        Self { repo, remote: Some((remote, credentials)) }
+    }
+
+    /// To be asked, wherever it is.
+    pub(crate) fn repo(&self) -> &Repo<Anywhere> {
+        &self.repo
     }
 
     /// One page of the answer to `query`.
@@ -127,24 +140,20 @@ impl Held {
     /// Those of [`Repo::ask`].
     pub(crate) async fn ask(&self, query: &Query, stop: &Stop) -> Result<AnyAnswer, Error> {
         // In a box, for what waits inside of it is large.
-        match self {
-            Self::Local(repo) => Box::pin(repo.ask(query, stop)).await,
-            Self::Remote(repo, _) => Box::pin(repo.ask(query, stop)).await,
-        }
+        Box::pin(self.repo.ask(query, stop)).await
     }
 
     pub(crate) fn info(&self) -> RepoInfo {
-        match self {
-            Self::Local(repo) => repo.info(),
-            Self::Remote(repo, _) => repo.info(),
-        }
+        self.repo.info()
+    }
+
+    /// To be kept, when it is on another machine.
+    pub(super) fn as_remote(&self) -> Option<&Repo<Remote<HttpTransport>>> {
+        self.remote.as_ref().map(|(repo, _)| repo)
     }
 
     pub(super) fn credentials(&self) -> Option<&Credentials> {
-        match self {
-            Self::Local(_) => None,
-            Self::Remote(_, credentials) => Some(credentials),
-        }
+        self.remote.as_ref().map(|(_, credentials)| credentials)
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::request::{Id, METHODS};
 use super::running::Running;
 use super::writer;
-use crate::agent::{Answer, AnswerStats, Envelope, Query, Repo, RepoInfo, Source};
+use crate::agent::{Answer, AnswerStats, Query, RepoInfo};
 use crate::cli::json::Take;
 use crate::error::Error;
 use crate::live::Held;
@@ -15,7 +15,7 @@ use crate::live::Held;
 /// were said one by one.
 ///
 /// # Errors
-/// Those of [`Repo::ask`].
+/// Those of [`Repo::ask`](crate::agent::Repo::ask).
 pub(super) async fn ask(
     held: &Held,
     query: &Query,
@@ -25,20 +25,9 @@ pub(super) async fn ask(
     if !is_stream {
         return Ok(writer::json(&held.ask(query, &running.stop).await?));
     }
-    let streamed = match held {
-        Held::Local(repo) => Box::pin(stream(repo, query, running)).await,
-        Held::Remote(repo, _) => Box::pin(stream(repo, query, running)).await,
-    };
-    Ok(writer::json(&streamed?))
-}
-
-async fn stream<S: Source>(
-    repo: &Repo<S>,
-    query: &Query,
-    running: &Running,
-) -> Result<Envelope, Error> {
     let take: &mut Take<'_> = &mut |item| Ok(running.item(&item));
-    repo.stream(query, &running.stop, take).await
+    let streamed = Box::pin(held.repo().stream(query, &running.stop, take)).await;
+    Ok(writer::json(&streamed?))
 }
 
 /// Repositories and what they hold.
