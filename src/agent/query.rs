@@ -42,6 +42,27 @@ impl Query {
     /// The words that JSON has for the methods.
     pub const METHODS: [&str; 8] =
         ["refs", "ls", "tree", "stat", "read", "glob", "grep", "prefetch"];
+
+    /// The question that `params` put to `method`, for callers that have both apart. It takes
+    /// less code than the JSON of a whole [`Query`], whose two fields come in either order.
+    ///
+    /// # Errors
+    /// Those of `params`, and that of a method which is none of [`METHODS`](Self::METHODS).
+    #[cfg(feature = "serde")]
+    pub fn of<'de, D: serde::Deserializer<'de>>(method: &str, params: D) -> Result<Self, D::Error> {
+        use serde::Deserialize as _;
+        match method {
+            "refs" => RefsQuery::deserialize(params).map(Self::Refs),
+            "ls" => LsQuery::deserialize(params).map(Self::Ls),
+            "tree" => TreeQuery::deserialize(params).map(Self::Tree),
+            "stat" => StatQuery::deserialize(params).map(Self::Stat),
+            "read" => ReadQuery::deserialize(params).map(Self::Read),
+            "glob" => GlobQuery::deserialize(params).map(Self::Glob),
+            "grep" => GrepQuery::deserialize(params).map(|query| Self::Grep(Box::new(query))),
+            "prefetch" => PrefetchQuery::deserialize(params).map(Self::Prefetch),
+            other => Err(serde::de::Error::unknown_variant(other, &Self::METHODS)),
+        }
+    }
 }
 
 /// What is read when nothing else is said.

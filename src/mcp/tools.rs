@@ -4,7 +4,7 @@
 //! call otherwise has its usual name: `head_limit`, and the modes of `git_grep`.
 
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::schema;
 use crate::agent::Query;
@@ -150,8 +150,7 @@ impl Method {
         let page_bytes = for_items * self.structured_percent() / 100;
         arguments.insert("max_bytes".into(), page_bytes.into());
         self.fill_in(&mut arguments);
-        let question = json!({"method": self.method(), "params": arguments});
-        let query = serde_json::from_value(question).map_err(|error| {
+        let query = Query::of(self.method(), Value::Object(arguments)).map_err(|error| {
             let why = escape_for_people(error.to_string().as_bytes()).to_string();
             bad(&why)
         })?;

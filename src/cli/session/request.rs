@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use bstr::BStr;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::agent::Query;
 use crate::error::{Error, ErrorKind};
@@ -209,7 +209,7 @@ fn take_timeout(params: &mut Map<String, Value>) -> Result<Option<Duration>, Err
 
 /// The question that `params` put to `method`.
 fn query(method: &str, params: Map<String, Value>) -> Result<Query, Error> {
-    let parse = |params| serde_json::from_value(json!({"method": method, "params": params}));
+    let parse = |params| Query::of(method, Value::Object(params));
     let names: Vec<String> = params.keys().cloned().collect();
     let whole = match parse(params.clone()) {
         Ok(query) => return Ok(query),

@@ -1,6 +1,7 @@
 //! What lines mean, and what is said of those that mean nothing.
 
 use proptest::prelude::*;
+use serde_json::json;
 
 use super::*;
 use crate::agent::OutputMode;
