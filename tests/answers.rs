@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "answers/budgets.rs"]
+mod budgets;
 #[path = "answers/cursors.rs"]
 mod cursors;
 #[path = "answers/golden.rs"]

@@ -23,10 +23,12 @@ use crate::view::ViewError;
 use crate::view::walk::Place;
 
 use super::cursor::{Cursor, Position, Question};
+use super::query::QueryBudget;
 use super::repo::Repo;
 use super::results::{Answer, AnswerStats, Envelope, RepoInfo, SearchStats, Stats, Truncated};
 use super::snapshot::Snapshot;
 use super::source::Source;
+use super::spending::Spending;
 use super::stop::Stop;
 use super::trace;
 
@@ -188,17 +190,21 @@ impl<S: Source, F> Call<'_, S, F> {
     }
 
     /// Pins the commit that `question` is about: the one that `at` names, or that of the
-    /// page before.
+    /// page before. All that is asked for it is paid from `budget`, and its time begins now.
     async fn begin(
         self,
         at: &str,
         cursor: Option<&String>,
         question: Question,
+        budget: &QueryBudget,
     ) -> Result<Asking<S, F>, Error> {
         let Self { repo, stop, page } = self;
         let before = repo.stats();
+        let source = &*repo.source;
+        let spending = Spending::of(budget, source);
         let Some(text) = cursor else {
-            let snapshot = stop.guard(repo.snapshot(at)).await?.stopped_by(stop);
+            let snapshot = repo.snapshot_for(at.as_bytes(), spending.clone());
+            let snapshot = spending.guard(stop, source, snapshot).await?.stopped_by(stop);
             let (ref_name, found, at) = (None, 0, None);
             return Ok(Asking { snapshot, page, question, ref_name, found, at, before });
         };
@@ -206,7 +212,8 @@ impl<S: Source, F> Call<'_, S, F> {
         // Only refs have no commit, and theirs is another question.
         let commit = commit.ok_or_else(bad_place)?;
         // What is said of it is what the first page said.
-        let snapshot = repo.snapshot(commit.to_string()).await?.called(at).stopped_by(stop);
+        let snapshot = repo.snapshot_for(commit.to_string().as_bytes(), spending).await?;
+        let snapshot = snapshot.called(at).stopped_by(stop);
         Ok(Asking { snapshot, page, question, ref_name, found, at: Some(place), before })
     }
 }
@@ -219,6 +226,23 @@ impl<S: Source, F> Asking<S, F> {
             Some(Position::At(place)) => Ok(place.clone()),
             Some(_) => Err(bad_place()),
         }
+    }
+
+    /// Why `error` ends the answer and is none itself: something was found before, or a
+    /// budget was to end it.
+    fn ended_early(&self, error: &Error) -> Option<Truncated> {
+        let spent = self.snapshot.spending().why_ended(error);
+        spent.or_else(|| partial(error).filter(|_| self.page.taken() > 0))
+    }
+
+    /// The answer that `ended` ends; an empty one where a budget was spent before anything
+    /// was found.
+    fn answer(self, schema: &'static str, ended: Result<Ended, Error>) -> Result<Envelope, Error> {
+        let ended = ended.or_else(|error: Error| {
+            let why = self.snapshot.spending().why_ended(&error).ok_or(error)?;
+            Ok::<_, Error>(Ended { truncated: Some(why), next: self.at.clone(), search: None })
+        })?;
+        Ok(self.end(schema, ended))
     }
 
     fn end(self, schema: &'static str, ended: Ended) -> Envelope {
@@ -239,6 +263,9 @@ impl<S: Source, F> Asking<S, F> {
 
 /// Why an error leaves what was found before it true, if it does.
 fn partial(error: &Error) -> Option<Truncated> {
+    if let Some(spent) = Truncated::of_spent(error) {
+        return Some(spent);
+    }
     let source = std::error::Error::source(error);
     if error.kind() == ErrorKind::Limit {
         return Some(Truncated::Budget);

@@ -3,6 +3,7 @@
 //! sent, what came is checked against what was asked for, and callers are told before a
 //! larger transfer begins.
 
+use crate::client::allowance::Allowance;
 use crate::client::conversation::Fetched;
 use crate::client::journal::RequestKind;
 use crate::client::ladder::{Fallback, Next};
@@ -28,20 +29,24 @@ enum End {
 
 impl<T: Transport> Shared<T> {
     /// Brings as much of `missing` as this host can be brought to send.
-    pub(super) async fn bring(&self, missing: &MissingSet) -> Result<(), Error> {
+    pub(super) async fn bring(
+        &self,
+        missing: &MissingSet,
+        allowance: &Allowance,
+    ) -> Result<(), Error> {
         let held = self.held();
         let kind = |id| missing.iter().find(|item| item.id == id).and_then(|item| item.kind);
         let asked = self.state().ladder.requests(missing, &held);
         for request in asked {
             let kind = RequestKind::of(request.wants.first().and_then(|id| kind(*id)));
-            match self.obtain(request, kind).await? {
+            match self.obtain(request, kind, allowance).await? {
                 End::Came(request) => self.remember(&request.wants)?,
                 End::InSteps => {}
-                End::Whole(refusal) => self.bring_whole(missing, refusal).await?,
+                End::Whole(refusal) => self.bring_whole(missing, refusal, allowance).await?,
             }
         }
         if self.state().ladder.is_whole_only() && self.absent(missing)? > 0 {
-            self.bring_whole(missing, None).await?;
+            self.bring_whole(missing, None, allowance).await?;
         }
         Ok(())
     }
@@ -52,10 +57,12 @@ impl<T: Transport> Shared<T> {
         &self,
         commit: ObjectId,
         max_blob_bytes: Option<u64>,
+        allowance: &Allowance,
     ) -> Result<bool, Error> {
         let asked = self.state().ladder.snapshot(commit, max_blob_bytes);
         let Some(request) = asked else { return Ok(false) };
-        let End::Came(request) = self.obtain(request, RequestKind::Snapshot).await? else {
+        let obtained = self.obtain(request, RequestKind::Snapshot, allowance).await?;
+        let End::Came(request) = obtained else {
             return Ok(false);
         };
         if request.filter.is_some() {
@@ -66,12 +73,17 @@ impl<T: Transport> Shared<T> {
     }
 
     /// Sends `request`, and what the ladder puts in its place.
-    async fn obtain(&self, mut request: FetchRequest, kind: RequestKind) -> Result<End, Error> {
+    async fn obtain(
+        &self,
+        mut request: FetchRequest,
+        kind: RequestKind,
+        allowance: &Allowance,
+    ) -> Result<End, Error> {
         let is_by_id = kind.is_by_id();
         loop {
             let announced = self.state().ladder.announce(&request, is_by_id);
             self.warn(&announced);
-            let answer = self.fetch(&request, as_asked(&request, kind)).await;
+            let answer = self.fetch(&request, as_asked(&request, kind), allowance).await;
             let next = match &answer {
                 Ok(fetched) => {
                     self.look_at_filter(&request, fetched)?;
@@ -98,7 +110,12 @@ impl<T: Transport> Shared<T> {
 
     /// Brings commits that are held with everything in them, the newest first and each
     /// once, until `missing` has come.
-    async fn bring_whole(&self, missing: &MissingSet, refusal: Option<Error>) -> Result<(), Error> {
+    async fn bring_whole(
+        &self,
+        missing: &MissingSet,
+        refusal: Option<Error>,
+        allowance: &Allowance,
+    ) -> Result<(), Error> {
         let why = match refusal {
             Some(_) => Fallback::RefusesIds,
             None => Fallback::LeavesOutIds,
@@ -112,7 +129,7 @@ impl<T: Transport> Shared<T> {
                 self.warn(&[why]);
             }
             let request = self.state().ladder.whole(commit);
-            if let Err(error) = self.fetch(&request, RequestKind::Snapshot).await {
+            if let Err(error) = self.fetch(&request, RequestKind::Snapshot, allowance).await {
                 // What the host says to everything is no matter of ids: then what it said
                 // first is what is wrong.
                 return Err(refusal.filter(|first| first.code() == error.code()).unwrap_or(error));

@@ -21,6 +21,8 @@ const VERSION: u8 = 1;
 const QUESTION_BYTES: usize = 8;
 /// Bytes of the checksum.
 const CHECKSUM_BYTES: usize = 4;
+/// Before a position of the later turn.
+const LATER: u8 = 4;
 /// Characters of the longest cursor read: paths and depths are bounded below this.
 const MAX_CHARS: usize = 64 << 10;
 
@@ -50,6 +52,8 @@ pub(super) enum Position {
     Within(Place, BString, FilePlace),
     /// At a byte of one of the paths asked for.
     Part { path: u64, offset: u64 },
+    /// There, in the later turn of a search.
+    Later(Box<Position>),
 }
 
 /// The hash of what makes a question this question and no other.
@@ -105,7 +109,14 @@ impl Cursor {
         // A name is never empty.
         push_text(&mut bytes, self.ref_name.as_deref().map_or(b"", |name| name));
         push_number(&mut bytes, self.found);
-        match &self.at {
+        let at = match &self.at {
+            Position::Later(at) => {
+                bytes.push(LATER);
+                at
+            }
+            at => at,
+        };
+        match at {
             Position::Behind(name) => {
                 bytes.push(0);
                 push_text(&mut bytes, name);
@@ -128,6 +139,8 @@ impl Cursor {
                 push_number(&mut bytes, *path);
                 push_number(&mut bytes, *offset);
             }
+            // Nothing is later than that.
+            Position::Later(_) => {}
         }
         bytes.extend_from_slice(&checksum(&bytes));
         URL_SAFE_NO_PAD.encode(bytes)
@@ -170,7 +183,9 @@ impl Cursor {
         };
         let ref_name = Some(rest.text()?).filter(|name| !name.is_empty()).map(BString::from);
         let found = rest.number()?;
-        let at = match rest.byte()? {
+        let first = rest.byte()?;
+        let (is_later, kind) = if first == LATER { (true, rest.byte()?) } else { (false, first) };
+        let at = match kind {
             0 => Position::Behind(rest.text()?.into()),
             1 => Position::At(rest.place()?),
             2 => {
@@ -186,6 +201,7 @@ impl Cursor {
             3 => Position::Part { path: rest.number()?, offset: rest.number()? },
             _ => return None,
         };
+        let at = if is_later { Position::Later(Box::new(at)) } else { at };
         rest.0.is_empty().then_some(Self { question, commit, ref_name, found, at })
     }
 }

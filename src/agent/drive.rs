@@ -2,6 +2,7 @@
 
 use hashbrown::HashMap;
 
+use crate::client::allowance::Allowance;
 use crate::error::{Error, ErrorKind};
 use crate::oid::ObjectId;
 use crate::store::{Lookup, MissingSet, Objects};
@@ -14,13 +15,14 @@ const MAX_ASKS: u32 = 2;
 /// Asks `ask` until it is ready, fetching what it lacks in between.
 pub(super) async fn answer<S: Source, T, E: Into<Error>>(
     source: &S,
+    allowance: &Allowance,
     mut ask: impl FnMut(&S::Store) -> Result<Lookup<T>, E>,
 ) -> Result<T, Error> {
     let mut rounds = Rounds::default();
     loop {
         match source.compute(|| ask(source.store())).map_err(Into::into)? {
             Lookup::Ready(value) => return Ok(value),
-            Lookup::Missing(missing) => rounds.fetch(source, &missing).await?,
+            Lookup::Missing(missing) => rounds.fetch(source, &missing, allowance).await?,
         }
     }
 }
@@ -38,6 +40,7 @@ impl Rounds {
         &mut self,
         source: &S,
         missing: &MissingSet,
+        allowance: &Allowance,
     ) -> Result<(), Error> {
         for item in missing.iter() {
             let asked = self.asked.entry(item.id).or_insert(0);
@@ -46,7 +49,7 @@ impl Rounds {
                 return Err(never_comes(source, &item.id));
             }
         }
-        source.fetch(missing).await?;
+        source.fetch(missing, allowance).await?;
         let mut first_absent = None;
         for item in missing.iter() {
             if source.store().contains(&item.id)? {

@@ -202,6 +202,7 @@ impl<'t, T: Transport> Line<'_, 't, T> {
     {
         let mut tries = Tries::new(self.retry);
         loop {
+            context.allowance.pay_request()?;
             let noted = Noted::begin(self.transport, context);
             match self.transport.send(request.clone()).await {
                 Ok(response) => {

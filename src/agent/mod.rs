@@ -47,10 +47,13 @@ mod results;
 mod saved;
 #[cfg(feature = "schema")]
 mod schema;
+mod search;
 mod snapshot;
 mod source;
+mod spending;
 mod stop;
 mod trace;
+mod unsearched;
 
 pub use ask::{AnyAnswer, AnyItem, Ask};
 pub use doctor::{DoctorOptions, Examined, MAX_DOCTOR_REQUESTS, examine};

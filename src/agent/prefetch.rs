@@ -9,8 +9,9 @@ use crate::view::path;
 use crate::view::walk::{Place, WalkEntry, WalkOptions};
 
 use super::drive::{Rounds, answer};
-use super::results::Prefetched;
-use super::snapshot::{Snapshot, Walked};
+use super::results::{Prefetched, Truncated};
+use super::search::Walked;
+use super::snapshot::Snapshot;
 use super::source::Source;
 
 /// What an id in a set of files takes, there and in the set of those that are absent.
@@ -78,7 +79,11 @@ impl<S: Source> Snapshot<S> {
         let max_blob_bytes = (free / SEARCHED_SHARE).max(SMALL_BLOB_BYTES);
         match self.fetch_whole(Some(max_blob_bytes)).await {
             // Hits before the first large file are worth a second try.
-            Err(error) if error.kind() == ErrorKind::Limit && max_blob_bytes > SMALL_BLOB_BYTES => {
+            Err(error)
+                if error.kind() == ErrorKind::Limit
+                    && Truncated::of_spent(&error).is_none()
+                    && max_blob_bytes > SMALL_BLOB_BYTES =>
+            {
                 self.fetch_whole(Some(SMALL_BLOB_BYTES)).await?;
             }
             fetched => {
@@ -118,7 +123,11 @@ impl<S: Source> Snapshot<S> {
     async fn known_to_be_large(&self, max_blob_bytes: Option<u64>) -> Result<MissingSet, Error> {
         match (max_blob_bytes, self.source().fetched_whole()) {
             (Some(max), Some((commit, limit))) if max <= limit => {
-                let tree = answer(self.source(), |store| path::peel(store, &commit)).await?.tree;
+                let tree = answer(self.source(), &self.spending().allowance, |store| {
+                    path::peel(store, &commit)
+                })
+                .await?
+                .tree;
                 Ok(self.absent_files(tree, &PathFilter::default()).await?.0)
             }
             _ => Ok(MissingSet::default()),

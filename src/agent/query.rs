@@ -4,11 +4,13 @@
 //! Every field has a bounded default, so that a question names only what it cares about.
 //! With the feature `serde` they are read from JSON, in which an unknown field is an error.
 
+mod budget;
 mod files;
 mod grep;
 mod paths;
 mod refs;
 
+pub use budget::QueryBudget;
 pub use files::{PrefetchQuery, ReadQuery};
 pub use grep::{GrepQuery, OutputMode};
 pub use paths::{GlobQuery, LsQuery, StatQuery, TreeQuery};

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::client::address::RepoUrl;
+use crate::client::allowance::Allowance;
 use crate::client::conversation::{Cancel, Context, Conversation, Fetched, Outcome, Target};
 use crate::client::credentials::{Auth, AuthSource, Credentials};
 use crate::client::journal::{Journal, Purpose, RequestKind};
@@ -58,6 +59,9 @@ pub struct RemoteOptions {
     pub limits: Limits,
     /// A budget to share with other repositories; otherwise `limits.max_memory`.
     pub budget: Option<Budget>,
+    /// What all that is asked of the host is paid from, this opening included; without end
+    /// by default.
+    pub allowance: Allowance,
     /// Who is told how transfers go.
     pub progress: ProgressListener,
     /// How patient to be with a host that asks for patience.
@@ -80,6 +84,7 @@ pub(super) struct Shared<T> {
     retry: RetryOptions,
     pub(super) limits: Limits,
     pub(super) budget: Budget,
+    allowance: Allowance,
     pub(super) progress: ProgressListener,
     pub(super) workers: SharedWorkers,
     capabilities: Capabilities,
@@ -150,7 +155,8 @@ impl<T: Transport> Remote<T> {
         let credentials = Credentials::new(auth, options.auth_source, &repo);
         let opened_at = transport.now();
         let budget = options.budget.unwrap_or_else(|| Budget::new(options.limits.max_memory));
-        let context = Context { progress: options.progress.clone(), ..Context::default() };
+        let (allowance, progress) = (options.allowance.clone(), options.progress.clone());
+        let context = Context { allowance, progress, ..Context::default() };
         let conversation = Conversation::advertisement(&options.limits, &budget, &context);
         let retry = options.retry;
         let discovered = discover(&transport, repo, &credentials, &retry, &context, conversation);
@@ -189,6 +195,7 @@ impl<T: Transport> Remote<T> {
             retry,
             limits: options.limits,
             budget,
+            allowance: options.allowance,
             progress: options.progress,
             workers: options.workers,
             capabilities,
@@ -218,7 +225,7 @@ impl<T: Transport> Remote<T> {
     }
 
     pub(super) async fn fetch_request(&self, request: &FetchRequest) -> Result<Fetched, Error> {
-        self.shared.fetch(request, RequestKind::History).await
+        self.shared.fetch(request, RequestKind::History, &Allowance::default()).await
     }
 
     /// Where a host of protocol v0 has its history cut, which it does not say again.
@@ -247,16 +254,17 @@ impl<T: Transport> Shared<T> {
         &self,
         request: &FetchRequest,
         kind: RequestKind,
+        allowance: &Allowance,
     ) -> Result<Fetched, Error> {
         let purpose = Purpose::objects(kind, &request.wants);
         let span = trace::fetch(&purpose);
-        let fetched = self.fetch_for(request, purpose).instrument(span.clone()).await?;
+        let context = self.context(purpose, allowance);
+        let fetched = self.fetch_for(request, context).instrument(span.clone()).await?;
         span.in_scope(|| trace::received(&fetched));
         Ok(fetched)
     }
 
-    async fn fetch_for(&self, request: &FetchRequest, purpose: Purpose) -> Result<Fetched, Error> {
-        let context = self.context(purpose);
+    async fn fetch_for(&self, request: &FetchRequest, context: Context) -> Result<Fetched, Error> {
         // Dropping this future also stops the thread that resolves the pack.
         let _stop = CancelOnDrop(&context.cancel);
         let target = Target { limits: &self.limits, budget: &self.budget, store: &self.store };
@@ -284,13 +292,13 @@ impl<T: Transport> Shared<T> {
 
     /// The refs of a host that lists all of them: at first those that came with its first
     /// answer, for which nothing is sent.
-    async fn refs_v0(&self) -> Result<Vec<Ref>, Error> {
+    async fn refs_v0(&self, allowance: &Allowance) -> Result<Vec<Ref>, Error> {
         let age = self.transport.now().saturating_sub(self.opened_at);
         let first = self.state().old.as_mut().and_then(OldHost::take_refs);
         if let Some(refs) = first.filter(|_| age <= MAX_LISTING_AGE) {
             return Ok(refs);
         }
-        let context = self.context(Purpose::of(RequestKind::Refs));
+        let context = self.context(Purpose::of(RequestKind::Refs), allowance);
         let conversation = Conversation::advertisement(&self.limits, &self.budget, &context);
         match self.line().list_v0(conversation, &context).await? {
             Outcome::Advertised(advertised, held) => match *advertised {
@@ -307,14 +315,18 @@ impl<T: Transport> Shared<T> {
     }
 
     /// The refs that a host of protocol v2 has, perhaps more than those asked for.
-    async fn refs_v2(&self, prefixes: &[BString]) -> Result<Vec<Ref>, Error> {
+    async fn refs_v2(
+        &self,
+        prefixes: &[BString],
+        allowance: &Allowance,
+    ) -> Result<Vec<Ref>, Error> {
         let request = LsRefsRequest {
             prefixes: prefixes.to_vec(),
             symrefs: true,
             peel: true,
             unborn: self.capabilities.ls_refs.is_some_and(|ls_refs| ls_refs.unborn),
         };
-        let context = self.context(Purpose::of(RequestKind::Refs));
+        let context = self.context(Purpose::of(RequestKind::Refs), allowance);
         let format = self.capabilities.object_format;
         let conversation = Conversation::refs(format, &self.limits, &self.budget, &context);
         let mut body = Vec::new();
@@ -355,10 +367,11 @@ impl<T: Transport> Shared<T> {
         state.traced = state.ladder.learnt().len();
     }
 
-    fn context(&self, purpose: Purpose) -> Context {
+    fn context(&self, purpose: Purpose, allowance: &Allowance) -> Context {
+        let allowance = allowance.within(&self.allowance);
         let (journal, progress) = (self.journal.clone(), self.progress.clone());
         let workers = self.workers.clone();
-        Context { journal, progress, purpose, workers, ..Context::default() }
+        Context { allowance, journal, progress, purpose, workers, ..Context::default() }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -418,14 +431,14 @@ impl<T: Transport> Source for Remote<T> {
         &self.shared.budget
     }
 
-    async fn refs(&self, prefixes: &[BString]) -> Result<Vec<Ref>, Error> {
+    async fn refs(&self, prefixes: &[BString], allowance: &Allowance) -> Result<Vec<Ref>, Error> {
         let shared = &*self.shared;
         let span = trace::refs(prefixes.len());
         let is_old = shared.state().old.is_some();
         let mut refs = if is_old {
-            shared.refs_v0().instrument(span).await?
+            shared.refs_v0(allowance).instrument(span).await?
         } else {
-            shared.refs_v2(prefixes).instrument(span).await?
+            shared.refs_v2(prefixes, allowance).instrument(span).await?
         };
         let came = refs.len();
         if !prefixes.is_empty() {
@@ -441,7 +454,7 @@ impl<T: Transport> Source for Remote<T> {
         Ok(refs)
     }
 
-    async fn fetch(&self, missing: &MissingSet) -> Result<(), Error> {
+    async fn fetch(&self, missing: &MissingSet, allowance: &Allowance) -> Result<(), Error> {
         let shared = &self.shared;
         let mut wanted = missing.clone();
         while !wanted.is_empty() {
@@ -454,7 +467,7 @@ impl<T: Transport> Source for Remote<T> {
                 landing.await;
                 continue;
             }
-            shared.bring(claim.mine()).await?;
+            shared.bring(claim.mine(), allowance).await?;
             // What was asked for here is not asked for again, whether or not it came.
             wanted = claim.others().clone();
         }
@@ -465,6 +478,7 @@ impl<T: Transport> Source for Remote<T> {
         &self,
         commit: ObjectId,
         max_blob_bytes: Option<u64>,
+        allowance: &Allowance,
     ) -> Result<bool, Error> {
         let shared = &self.shared;
         // A commit that joins a held one is cheaper by way of its changed trees.
@@ -476,7 +490,7 @@ impl<T: Transport> Source for Remote<T> {
         if claim.mine().is_empty() {
             return Ok(false);
         }
-        shared.bring_snapshot(commit, max_blob_bytes).await
+        shared.bring_snapshot(commit, max_blob_bytes, allowance).await
     }
 
     fn fetched_whole(&self) -> Option<(ObjectId, u64)> {
@@ -489,6 +503,14 @@ impl<T: Transport> Source for Remote<T> {
 
     fn compute<R>(&self, work: impl FnOnce() -> R) -> R {
         self.shared.transport.compute(work)
+    }
+
+    async fn sleep(&self, time: Duration) {
+        self.shared.transport.sleep(time).await;
+    }
+
+    fn now(&self) -> Duration {
+        self.shared.transport.now()
     }
 
     fn stats(&self) -> Stats {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bstr::{BString, ByteSlice as _};
 
+use crate::client::allowance::Allowance;
 use crate::client::pasted::{Rest, split_ref_and_path};
 use crate::error::Error;
 use crate::limits::Limits;
@@ -14,6 +15,7 @@ use super::resolve::{resolve, resolve_among};
 use super::results::Stats;
 use super::snapshot::Snapshot;
 use super::source::Source;
+use super::spending::Spending;
 
 /// A repository to ask about. A clone is the same repository and shares what is held.
 ///
@@ -44,7 +46,7 @@ impl<S: Source> Repo<S> {
     /// The refs as they are at this moment, `HEAD` first, peeled: those whose names begin
     /// with one of `prefixes`, or all when there is none. One request.
     pub async fn refs(&self, prefixes: &[BString]) -> Result<Vec<Ref>, Error> {
-        self.source.refs(prefixes).await
+        self.source.refs(prefixes, &Allowance::default()).await
     }
 
     /// Pins `name` to the commit it stands for now: `HEAD`, a branch, a tag (peeled), a
@@ -59,9 +61,18 @@ impl<S: Source> Repo<S> {
     /// when the branch has no commit yet; `Usage` with code `ambiguous` for an
     /// abbreviation of several ids.
     pub async fn snapshot(&self, name: impl AsRef<[u8]>) -> Result<Snapshot<S>, Error> {
-        let name = name.as_ref().as_bstr();
-        let resolved = resolve(&*self.source, name).await?;
-        Ok(Snapshot::new(self.clone(), name, resolved))
+        self.snapshot_for(name.as_ref(), Spending::default()).await
+    }
+
+    /// The same, paid from `spending`, as all that is asked of the snapshot.
+    pub(super) async fn snapshot_for(
+        &self,
+        name: &[u8],
+        spending: Spending,
+    ) -> Result<Snapshot<S>, Error> {
+        let name = name.as_bstr();
+        let resolved = resolve(&*self.source, name, &spending.allowance).await?;
+        Ok(Snapshot::new(self.clone(), name, resolved).spending_from(spending))
     }
 
     /// Pins the commit that the rest of a pasted address names, and gives the path behind
@@ -76,9 +87,10 @@ impl<S: Source> Repo<S> {
             let (id, path) = split_ref_and_path(rest, &[]);
             return Ok((self.snapshot(&id).await?, path));
         }
-        let listed = source.refs(&rest.ref_prefixes()).await?;
+        let allowance = Allowance::default();
+        let listed = source.refs(&rest.ref_prefixes(), &allowance).await?;
         let (name, path) = split_ref_and_path(rest, &listed);
-        let resolved = resolve_among(source, name.as_bstr(), &listed).await?;
+        let resolved = resolve_among(source, name.as_bstr(), &listed, &allowance).await?;
         Ok((Snapshot::new(self.clone(), name.as_bstr(), resolved), path))
     }
 

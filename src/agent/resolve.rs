@@ -7,6 +7,7 @@
 
 use bstr::{BStr, BString, ByteSlice as _};
 
+use crate::client::allowance::Allowance;
 use crate::error::{Error, ErrorKind};
 use crate::object::Kind;
 use crate::oid::ObjectId;
@@ -46,7 +47,11 @@ pub(super) struct Resolved {
 
 /// What `name` stands for now: no request for a full id, one for a name, two for an
 /// abbreviation or a name that does not exist.
-pub(super) async fn resolve<S: Source>(source: &S, name: &BStr) -> Result<Resolved, Error> {
+pub(super) async fn resolve<S: Source>(
+    source: &S,
+    name: &BStr,
+    allowance: &Allowance,
+) -> Result<Resolved, Error> {
     let format = source.store().format();
     // Forty digits are a whole SHA-1 id or the beginning of a SHA-256 one.
     if name.len() >= format.hex_len()
@@ -58,8 +63,8 @@ pub(super) async fn resolve<S: Source>(source: &S, name: &BStr) -> Result<Resolv
         }
         return Ok(Resolved { id, ref_name: None, warning: None });
     }
-    let listed = source.refs(&candidates(name)).await?;
-    resolve_among(source, name, &listed).await
+    let listed = source.refs(&candidates(name), allowance).await?;
+    resolve_among(source, name, &listed, allowance).await
 }
 
 /// The same with `listed`, which has every ref that `name` may be and costs no request.
@@ -67,6 +72,7 @@ pub(super) async fn resolve_among<S: Source>(
     source: &S,
     name: &BStr,
     listed: &[Ref],
+    allowance: &Allowance,
 ) -> Result<Resolved, Error> {
     let candidates = candidates(name);
     let mut found = candidates.iter().filter_map(|full| listed.iter().find(|r| r.name == *full));
@@ -78,7 +84,7 @@ pub(super) async fn resolve_among<S: Source>(
         });
         return Ok(Resolved { warning, ..target_of(source, first)? });
     }
-    not_a_ref(source, name).await
+    not_a_ref(source, name, allowance).await
 }
 
 /// The full names that `name` may be short for, the preferred one first.
@@ -106,7 +112,11 @@ fn target_of<S: Source>(source: &S, named: &Ref) -> Result<Resolved, Error> {
 }
 
 /// The last resort: an abbreviated id, or an error that names what is near.
-async fn not_a_ref<S: Source>(source: &S, name: &BStr) -> Result<Resolved, Error> {
+async fn not_a_ref<S: Source>(
+    source: &S,
+    name: &BStr,
+    allowance: &Allowance,
+) -> Result<Resolved, Error> {
     let shown = escape_for_people(name);
     // No ref has these in its name.
     if let Some(mark) = ["~", "^", "@{"].into_iter().find(|mark| name.contains_str(mark)) {
@@ -117,7 +127,7 @@ async fn not_a_ref<S: Source>(source: &S, name: &BStr) -> Result<Resolved, Error
         );
         return Err(Error::new(ErrorKind::NotFound, why));
     }
-    let refs = source.refs(&[]).await?;
+    let refs = source.refs(&[], allowance).await?;
     let is_abbreviation = (MIN_ABBREVIATION..source.store().format().hex_len())
         .contains(&name.len())
         && name.iter().all(|digit| digit.is_ascii_hexdigit());

@@ -27,7 +27,7 @@ use crate::view::list::{Listing, Stat};
 use crate::view::read::{self, Read};
 use crate::view::walk::WalkEntry;
 
-pub use answer::{Answer, AnswerStats, Envelope, SearchStats, Truncated};
+pub use answer::{Answer, AnswerStats, Envelope, SearchStats, Truncated, Unsearched};
 pub use doctor::{AuthDiagnosis, Diagnosis, DoctorFinding, Hop, Http, Offer};
 pub use failure::Failure;
 pub use hit::{ByteRange, Cut, FileMatches, GrepItem, Hit, NearLine};
@@ -210,6 +210,10 @@ pub struct GrepSummary {
     pub hits: u64,
     /// Whether the sink or a maximum ended the search early.
     pub stopped_early: bool,
+    /// Of what the budget had not enough for all files; `None` when it had.
+    pub truncated: Option<Truncated>,
+    /// What was left out then.
+    pub unsearched: Option<Unsearched>,
 }
 
 /// What a prefetch brought.
@@ -314,6 +318,8 @@ impl GrepSummary {
             bytes_searched: stats.bytes_searched,
             hits: stats.lines_found,
             stopped_early: stats.stopped,
+            truncated: None,
+            unsearched: None,
         }
     }
 }

@@ -9,18 +9,20 @@ use crate::oid::ObjectId;
 use crate::store::{Lookup, MissingSet};
 use crate::text::escape_for_people;
 use crate::view::glob::PathFilter;
-use crate::view::grep::{FilePlace, Grep, GrepOptions, GrepStats, Matcher, Sink};
 use crate::view::lines::LineRange;
 use crate::view::path::{self, Peeled};
 use crate::view::picture::{PictureOptions, picture};
-use crate::view::walk::{Place, Walk, WalkEntry, WalkOptions};
-use crate::view::{Step, ViewError, list, read};
+use crate::view::walk::{Place, WalkEntry, WalkOptions};
+use crate::view::{ViewError, list, read};
 
 use super::drive::{Rounds, answer};
+use super::query::QueryBudget;
 use super::repo::Repo;
 use super::resolve::{Resolved, resolve};
-use super::results::{Entry, Folder, GrepSummary, Lines, ReadAnswer, TreePicture};
+use super::results::{Entry, Folder, Lines, ReadAnswer, TreePicture};
+use super::search::Walked;
 use super::source::Source;
+use super::spending::{Spending, Watch};
 use super::stop::Stop;
 
 /// A ref resolved once to a commit. Every answer is about that commit and carries its id,
@@ -31,6 +33,7 @@ pub struct Snapshot<S> {
     asked_for: Arc<BString>,
     pin: Arc<Mutex<Pin>>,
     stop: Stop,
+    spending: Spending,
 }
 
 impl<S> Clone for Snapshot<S> {
@@ -40,25 +43,9 @@ impl<S> Clone for Snapshot<S> {
             asked_for: Arc::clone(&self.asked_for),
             pin: Arc::clone(&self.pin),
             stop: self.stop.clone(),
+            spending: self.spending.clone(),
         }
     }
-}
-
-/// How a walk ended.
-pub(super) enum Walked {
-    Done,
-    /// At the entry that is here, which was not wanted any more.
-    Stopped(Place),
-    /// Behind what was handed out, which is here.
-    Failed(Error, Place),
-}
-
-/// How a search ended.
-pub(super) struct Searched {
-    pub(super) stats: GrepStats,
-    /// Where it goes on, if it ended early: see [`Grep::place`].
-    pub(super) place: Place,
-    pub(super) error: Option<Error>,
 }
 
 #[derive(Debug)]
@@ -92,6 +79,7 @@ impl<S: Source> Snapshot<S> {
             asked_for: Arc::new(asked_for.to_owned()),
             pin: Arc::new(Mutex::new(pin)),
             stop: Stop::default(),
+            spending: Spending::default(),
         }
     }
 
@@ -100,6 +88,33 @@ impl<S: Source> Snapshot<S> {
     #[must_use]
     pub fn stopped_by(&self, stop: &Stop) -> Self {
         Self { stop: stop.clone(), ..self.clone() }
+    }
+
+    /// The same snapshot, on which no more is spent than `budget`: by everything that is
+    /// asked of it and of its clones together, from now on. What comes to its end before
+    /// that ends in a `Limit` error with code `requests_spent` or `bytes_spent`, or a
+    /// `Cancelled` one with code `deadline`; a [`grep`](Self::grep) gives what it found.
+    ///
+    /// ```no_run
+    /// # async fn example<S: gitsip::agent::Source>(
+    /// #     snapshot: &gitsip::agent::Snapshot<S>,
+    /// # ) -> Result<(), gitsip::Error> {
+    /// use gitsip::agent::QueryBudget;
+    ///
+    /// let budget = QueryBudget { max_requests: Some(3), ..QueryBudget::default() };
+    /// let folder = snapshot.within(&budget).ls("src").await?;
+    /// # drop(folder);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn within(&self, budget: &QueryBudget) -> Self {
+        self.spending_from(Spending::of(budget, self.source()))
+    }
+
+    /// The same snapshot, paid from `spending`.
+    pub(super) fn spending_from(&self, spending: Spending) -> Self {
+        Self { spending, ..self.clone() }
     }
 
     /// The same snapshot, which messages call `name`.
@@ -160,7 +175,7 @@ impl<S: Source> Snapshot<S> {
         let limits = &*self.repo.limits;
         let read = self
             .answer(|store| {
-                read::read_many(store, &tree, paths, options.follow, limits, &self.stop)
+                read::read_many(store, &tree, paths, options.follow, limits, &self.watch())
             })
             .await?;
         let commit = self.commit();
@@ -192,7 +207,7 @@ impl<S: Source> Snapshot<S> {
         let tree = self.tree().await?;
         let (path, limits) = (path.as_ref(), &*self.repo.limits);
         let listing =
-            self.answer(|store| list::ls(store, &tree, path, true, limits, &self.stop)).await?;
+            self.answer(|store| list::ls(store, &tree, path, true, limits, &self.watch())).await?;
         Ok(Folder::of(self.commit(), listing))
     }
 
@@ -209,8 +224,9 @@ impl<S: Source> Snapshot<S> {
     ) -> Result<TreePicture, Error> {
         let tree = self.tree().await?;
         let (path, limits) = (path.as_ref(), &*self.repo.limits);
-        let picture =
-            self.answer(|store| picture(store, &tree, path, options, limits, &self.stop)).await?;
+        let picture = self
+            .answer(|store| picture(store, &tree, path, options, limits, &self.watch()))
+            .await?;
         Ok(TreePicture::of(self.commit(), picture))
     }
 
@@ -267,29 +283,24 @@ impl<S: Source> Snapshot<S> {
         refused?;
         Ok(found)
     }
-
-    /// Searches the files of this snapshot and hands what it finds to `sink`, in path
-    /// order. A search that nothing restricts fetches the snapshot whole when no commit is
-    /// held yet; any other fetches what it needs in batches.
-    ///
-    /// # Errors
-    ///
-    /// Those of `sink` and of the transfer. What was handed out before is true and partial.
-    pub async fn grep(
-        &self,
-        matcher: Matcher,
-        options: GrepOptions,
-        sink: &mut impl Sink,
-    ) -> Result<GrepSummary, Error> {
-        let start = (Place::default(), None);
-        let Searched { stats, error, .. } = self.search(matcher, options, start, sink).await?;
-        error.map_or_else(|| Ok(GrepSummary::of(self.commit(), &stats)), Err)
-    }
 }
 
 impl<S: Source> Snapshot<S> {
     pub(super) fn source(&self) -> &S {
         &self.repo.source
+    }
+
+    pub(super) fn spending(&self) -> &Spending {
+        &self.spending
+    }
+
+    /// What stops computation.
+    pub(super) fn watch(&self) -> Watch<'_, S> {
+        self.spending.watch(&self.stop, self.source())
+    }
+
+    async fn guard<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        self.spending.guard(&self.stop, self.source(), work).await
     }
 
     fn pin(&self) -> MutexGuard<'_, Pin> {
@@ -307,8 +318,9 @@ impl<S: Source> Snapshot<S> {
             if let Some(tree) = known {
                 return Ok(tree);
             }
-            let peeled = answer(self.source(), |store| path::peel(store, &id));
-            match self.stop.guard(peeled).await {
+            let peeled =
+                answer(self.source(), &self.spending.allowance, |store| path::peel(store, &id));
+            match self.guard(peeled).await {
                 Ok(peeled) => {
                     let tree = peeled.tree;
                     self.pin().peeled.get_or_insert(peeled);
@@ -334,7 +346,8 @@ impl<S: Source> Snapshot<S> {
         if peeled {
             return Ok(false);
         }
-        let fetch = |id| self.stop.guard(self.source().fetch_snapshot(id, max_blob_bytes));
+        let (source, allowance) = (self.source(), &self.spending.allowance);
+        let fetch = |id| self.guard(source.fetch_snapshot(id, max_blob_bytes, allowance));
         let fetched = match fetch(id).await {
             Err(error) if is_gone(&error) && self.list_again(id).await? => {
                 let id = self.pin().id;
@@ -354,8 +367,8 @@ impl<S: Source> Snapshot<S> {
                 return Ok(pin.id != gone);
             }
         }
-        let resolved = resolve(self.source(), self.asked_for.as_bstr());
-        let resolved = self.stop.guard(resolved).await?;
+        let resolved = resolve(self.source(), self.asked_for.as_bstr(), &self.spending.allowance);
+        let resolved = self.guard(resolved).await?;
         let mut pin = self.pin();
         if pin.id != gone || pin.peeled.is_some() || resolved.id == gone {
             return Ok(pin.id != gone);
@@ -369,75 +382,11 @@ impl<S: Source> Snapshot<S> {
         Ok(true)
     }
 
-    /// Walks `tree` from `start` on, fetching what it needs, until `visit` returns `false`.
-    pub(super) async fn walk_tree(
-        &self,
-        tree: ObjectId,
-        options: WalkOptions,
-        start: &Place,
-        visit: &mut impl FnMut(&WalkEntry<'_>) -> bool,
-    ) -> Walked {
-        let source = self.source();
-        let mut walk = Walk::new(tree, options, &self.repo.limits).starting_at(start);
-        let mut rounds = Rounds::default();
-        loop {
-            let step = source.compute(|| {
-                loop {
-                    match walk.next(source.store(), &self.stop) {
-                        Ok(Step::Item(entry)) if visit(&entry) => {}
-                        step => return step.map(|step| step.map(drop)),
-                    }
-                }
-            });
-            let fetched = match step {
-                Ok(Step::Missing(missing)) => self.fetch(&mut rounds, &missing).await,
-                Ok(Step::Item(())) => return Walked::Stopped(walk.place()),
-                Ok(Step::Done) => return Walked::Done,
-                Err(error) => Err(error.into()),
-            };
-            if let Err(error) = fetched {
-                return Walked::Failed(error, walk.next_place());
-            }
-        }
-    }
-
-    /// Searches from `start` on, fetching what it needs, until `sink` has enough. An error
-    /// here is one before the search began.
-    pub(super) async fn search(
-        &self,
-        matcher: Matcher,
-        options: GrepOptions,
-        start: (Place, Option<FilePlace>),
-        sink: &mut impl Sink,
-    ) -> Result<Searched, Error> {
-        if options.filter.is_unrestricted() {
-            self.fetch_to_search().await?;
-        }
-        let tree = self.tree().await?;
-        let grep = Grep::new(tree, matcher, options, &self.repo.limits);
-        let workers = self.source().workers().clone();
-        let mut grep = grep.starting_at(&start.0, start.1).with_workers(workers);
-        let mut rounds = Rounds::default();
-        let error = loop {
-            let source = self.source();
-            let step = source.compute(|| grep.run(source.store(), sink, &self.stop));
-            let fetched = match step {
-                Ok(Lookup::Ready(_)) => break None,
-                Ok(Lookup::Missing(missing)) => self.fetch(&mut rounds, &missing).await,
-                Err(error) => Err(error),
-            };
-            if let Err(error) = fetched {
-                break Some(error);
-            }
-        };
-        Ok(Searched { stats: *grep.stats(), place: grep.place(), error })
-    }
-
     async fn answer<T>(
         &self,
         ask: impl FnMut(&S::Store) -> Result<Lookup<T>, ViewError>,
     ) -> Result<T, Error> {
-        let answered = self.stop.guard(answer(self.source(), ask)).await;
+        let answered = self.guard(answer(self.source(), &self.spending.allowance, ask)).await;
         answered.map_err(|error| self.with_place(self.if_gone(error)))
     }
 
@@ -460,7 +409,8 @@ impl<S: Source> Snapshot<S> {
         rounds: &mut Rounds,
         missing: &MissingSet,
     ) -> Result<(), Error> {
-        let fetched = self.stop.guard(rounds.fetch(self.source(), missing)).await;
+        let fetched =
+            self.guard(rounds.fetch(self.source(), missing, &self.spending.allowance)).await;
         fetched.map_err(|error| self.if_gone(error))
     }
 

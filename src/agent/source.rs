@@ -1,6 +1,10 @@
 //! Where a repository's refs and objects come from.
 
+use std::time::Duration;
+
 use bstr::BString;
+
+use crate::client::allowance::Allowance;
 
 use crate::error::Error;
 use crate::limits::{Budget, SharedWorkers};
@@ -24,12 +28,21 @@ pub trait Source {
     fn budget(&self) -> &Budget;
 
     /// The refs as they are at this moment: those whose names begin with one of
-    /// `prefixes`, or all when there is none.
-    fn refs(&self, prefixes: &[BString]) -> impl Future<Output = Result<Vec<Ref>, Error>>;
+    /// `prefixes`, or all when there is none. What is sent and comes is paid from
+    /// `allowance`, here and in all that follows.
+    fn refs(
+        &self,
+        prefixes: &[BString],
+        allowance: &Allowance,
+    ) -> impl Future<Output = Result<Vec<Ref>, Error>>;
 
     /// Brings as much of `missing` as it can in as few requests as possible. An object
     /// that another call is fetching already is waited for, not fetched again.
-    fn fetch(&self, missing: &MissingSet) -> impl Future<Output = Result<(), Error>>;
+    fn fetch(
+        &self,
+        missing: &MissingSet,
+        allowance: &Allowance,
+    ) -> impl Future<Output = Result<(), Error>>;
 
     /// Brings a commit with its trees and the blobs up to `max_blob_bytes` in one
     /// request, when no commit is held yet; whether it did.
@@ -37,6 +50,7 @@ pub trait Source {
         &self,
         commit: ObjectId,
         max_blob_bytes: Option<u64>,
+        allowance: &Allowance,
     ) -> impl Future<Output = Result<bool, Error>>;
 
     /// The commit that [`fetch_snapshot`](Self::fetch_snapshot) brought without its blobs
@@ -50,6 +64,12 @@ pub trait Source {
 
     /// Runs long computation where it does not hold up other tasks.
     fn compute<R>(&self, work: impl FnOnce() -> R) -> R;
+
+    /// Resolves after `time`; never, where nothing is waited for.
+    fn sleep(&self, time: Duration) -> impl Future<Output = ()>;
+
+    /// Time since some fixed moment; never goes backwards.
+    fn now(&self) -> Duration;
 
     /// What was spent so far.
     fn stats(&self) -> Stats;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use self::fetching::{Answer, FetchState};
+use super::allowance::Allowance;
 use super::journal::{Journal, Purpose, Received};
 use super::progress::{Phase, Progress, ProgressListener};
 use super::sample::{Sample, Sampled};
@@ -139,12 +140,13 @@ impl Conversation {
     ///
     /// # Errors
     ///
-    /// That of the message, the pack or a limit; `Cancelled`; and for an error page that
-    /// there is enough of it to quote from.
+    /// That of the message, the pack or a limit; `Cancelled`; `Limit` when the allowance is
+    /// spent; and for an error page that there is enough of it to quote from.
     pub fn push(&mut self, chunk: &[u8]) -> Result<(), Error> {
         self.bytes += chunk.len() as u64;
         self.context.received.count(chunk.len() as u64, &self.context.journal);
         self.context.cancel.check()?;
+        self.context.allowance.pay_bytes(chunk.len() as u64)?;
         match &mut self.state {
             State::Advertisement(advertisement) => advertisement.push(chunk)?,
             State::Refs(response) => response.push(chunk)?,
@@ -272,6 +274,8 @@ fn after_the_end() -> Error {
 /// What every conversation of a request is given: how to stop it, whom to tell, who helps.
 #[derive(Clone, Debug, Default)]
 pub struct Context {
+    /// What requests and answers are paid from.
+    pub allowance: Allowance,
     /// Set when nobody waits for the answer any more.
     pub cancel: Cancel,
     /// Where requests and bytes are noted.

@@ -2,6 +2,7 @@
 //! and what is done with the bytes of each response.
 
 pub mod address;
+pub mod allowance;
 pub mod conversation;
 pub mod credentials;
 pub mod doctor;

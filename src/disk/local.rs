@@ -1,12 +1,13 @@
 //! A repository on disk as the source of a [`Repo`](crate::agent::Repo): everything is
 //! there already, so nothing is ever fetched.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bstr::BString;
 
 use super::Repository;
 use crate::agent::{Source, Stats};
+use crate::client::allowance::Allowance;
 use crate::error::{Error, ErrorKind};
 use crate::limits::{Budget, SharedWorkers};
 use crate::oid::ObjectId;
@@ -59,11 +60,11 @@ impl Source for Local {
         &self.budget
     }
 
-    async fn refs(&self, prefixes: &[BString]) -> Result<Vec<Ref>, Error> {
+    async fn refs(&self, prefixes: &[BString], _: &Allowance) -> Result<Vec<Ref>, Error> {
         Ok(self.repository.list(prefixes)?)
     }
 
-    async fn fetch(&self, missing: &MissingSet) -> Result<(), Error> {
+    async fn fetch(&self, missing: &MissingSet, _: &Allowance) -> Result<(), Error> {
         let Some(first) = missing.iter().next() else { return Ok(()) };
         Err(Error::new(
             ErrorKind::NotFound,
@@ -76,7 +77,12 @@ impl Source for Local {
         .with_code("object_missing"))
     }
 
-    async fn fetch_snapshot(&self, _: ObjectId, _: Option<u64>) -> Result<bool, Error> {
+    async fn fetch_snapshot(
+        &self,
+        _: ObjectId,
+        _: Option<u64>,
+        _: &Allowance,
+    ) -> Result<bool, Error> {
         Ok(false)
     }
 
@@ -87,6 +93,14 @@ impl Source for Local {
     /// Reading files blocks for moments only, and whoever embeds this chooses the thread.
     fn compute<R>(&self, work: impl FnOnce() -> R) -> R {
         work()
+    }
+
+    async fn sleep(&self, _: Duration) {
+        std::future::pending().await
+    }
+
+    fn now(&self) -> Duration {
+        self.opened.elapsed()
     }
 
     fn stats(&self) -> Stats {

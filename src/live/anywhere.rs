@@ -5,10 +5,12 @@
 //! through a table for each object that is looked up.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bstr::BString;
 
 use crate::agent::{Remote, Source, Stats};
+use crate::client::allowance::Allowance;
 use crate::disk::Local;
 use crate::error::Error;
 use crate::limits::{Budget, SharedWorkers};
@@ -84,17 +86,17 @@ impl Source for Anywhere {
         }
     }
 
-    async fn refs(&self, prefixes: &[BString]) -> Result<Vec<Ref>, Error> {
+    async fn refs(&self, prefixes: &[BString], allowance: &Allowance) -> Result<Vec<Ref>, Error> {
         match self {
-            Self::Here(local) => local.refs(prefixes).await,
-            Self::There(remote) => remote.refs(prefixes).await,
+            Self::Here(local) => local.refs(prefixes, allowance).await,
+            Self::There(remote) => remote.refs(prefixes, allowance).await,
         }
     }
 
-    async fn fetch(&self, missing: &MissingSet) -> Result<(), Error> {
+    async fn fetch(&self, missing: &MissingSet, allowance: &Allowance) -> Result<(), Error> {
         match self {
-            Self::Here(local) => local.fetch(missing).await,
-            Self::There(remote) => remote.fetch(missing).await,
+            Self::Here(local) => local.fetch(missing, allowance).await,
+            Self::There(remote) => remote.fetch(missing, allowance).await,
         }
     }
 
@@ -102,10 +104,11 @@ impl Source for Anywhere {
         &self,
         commit: ObjectId,
         max_blob_bytes: Option<u64>,
+        allowance: &Allowance,
     ) -> Result<bool, Error> {
         match self {
-            Self::Here(local) => local.fetch_snapshot(commit, max_blob_bytes).await,
-            Self::There(remote) => remote.fetch_snapshot(commit, max_blob_bytes).await,
+            Self::Here(local) => local.fetch_snapshot(commit, max_blob_bytes, allowance).await,
+            Self::There(remote) => remote.fetch_snapshot(commit, max_blob_bytes, allowance).await,
         }
     }
 
@@ -127,6 +130,20 @@ impl Source for Anywhere {
         match self {
             Self::Here(local) => local.compute(work),
             Self::There(remote) => remote.compute(work),
+        }
+    }
+
+    async fn sleep(&self, time: Duration) {
+        match self {
+            Self::Here(local) => local.sleep(time).await,
+            Self::There(remote) => remote.sleep(time).await,
+        }
+    }
+
+    fn now(&self) -> Duration {
+        match self {
+            Self::Here(local) => local.now(),
+            Self::There(remote) => remote.now(),
         }
     }
 

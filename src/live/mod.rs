@@ -20,6 +20,7 @@ use tokio::task::block_in_place;
 
 use crate::agent::{RemoteOptions, Repo, RepoInfo, Stop};
 use crate::cache::Cache;
+use crate::client::allowance::Allowance;
 use crate::client::progress::ProgressListener;
 use crate::client::retry::RetryOptions;
 use crate::credentials::{Credentials, Scope};
@@ -188,6 +189,7 @@ impl Live {
             auth_source: credentials.source(|ask| ask()),
             limits: options.limits.clone(),
             budget: Some(budget.part()),
+            allowance: Allowance::default(),
             progress: seat.listener(),
             retry: RetryOptions::default(),
             workers: Pool::shared(),

@@ -10,7 +10,9 @@ use super::fence::fenced;
 use super::text;
 use super::tools::{Call, Method};
 use super::uri::FileUri;
-use crate::agent::{AnyAnswer, Failure, FilePart, Query, ReadItem, SearchStats, Truncated};
+use crate::agent::{
+    AnyAnswer, Failure, FilePart, Query, ReadItem, SearchStats, Truncated, Unsearched,
+};
 use crate::error::{Error, ErrorKind};
 use crate::oid::ObjectId;
 use crate::text::escape_for_people;
@@ -132,10 +134,13 @@ fn foot(method: Method, call: &Call, answer: &AnyAnswer) -> String {
     let Parts { items, truncated, next, search, .. } = envelope(answer);
     let mut foot = format!("gitsip: {items} {}", if items == 1 { "item" } else { "items" });
     if let Some(search) = search {
-        let SearchStats { files_searched, binary_files_skipped, .. } = search;
+        let SearchStats { files_searched, binary_files_skipped, unsearched, .. } = search;
         foot.push_str(&format!(
             "; searched {files_searched} files, {binary_files_skipped} binary ones passed over"
         ));
+        if let Some(Unsearched { files: Some(files), .. }) = unsearched {
+            foot.push_str(&format!(", {files} left out"));
+        }
     }
     match truncated {
         None => foot.push_str("; this is all\n"),
@@ -160,7 +165,9 @@ fn in_words(why: Truncated) -> &'static str {
         Truncated::Damaged => "not all: a folder is damaged",
         Truncated::Deadline => "not all: the time of a call was up",
         Truncated::Limit => "not all: as many as were asked for",
+        Truncated::Requests => "not all: as many requests were sent as the budget has",
         Truncated::Total => "as many as were asked for in total; there may be more",
+        Truncated::Transfer => "not all: as many bytes came as the budget has",
     }
 }
 

@@ -25,6 +25,10 @@ pub(super) fn input(method: Method) -> JsonObject {
         Method::Tree => schemars::schema_for!(TreeQuery),
     };
     let mut properties = properties(schema);
+    if !matches!(method, Method::Grep | Method::Read) {
+        // The others bring folders only: what they cost is hardly worth a question.
+        properties.remove("budget");
+    }
     properties.values_mut().for_each(simplify);
     properties.insert(
         "repo".into(),
@@ -118,6 +122,9 @@ fn simplify(property: &mut Value) {
     };
     if let Some(first) = first {
         property.insert("type".into(), first);
+    }
+    if let Some(Value::Object(inner)) = property.get_mut("properties") {
+        inner.values_mut().for_each(simplify);
     }
 }
 

@@ -10,6 +10,7 @@ use bstr::{BString, ByteSlice as _};
 use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::ViewError;
+use super::likely::Turn;
 use super::path::normalise;
 use crate::limits::Limits;
 
@@ -33,6 +34,8 @@ pub struct PathFilter {
     globs: Option<Globs>,
     /// What the names of files must agree with beside that.
     names: Option<Globs>,
+    /// Only files of this turn.
+    turn: Option<Turn>,
 }
 
 #[derive(Clone, Debug)]
@@ -83,7 +86,7 @@ impl PathFilter {
             .map(|prefix| normalise(prefix.as_ref(), limits))
             .collect::<Result<_, _>>()?;
         sorted.sort();
-        Ok(Self { prefixes: outermost(sorted), globs, names: None })
+        Ok(Self { prefixes: outermost(sorted), globs, names: None, turn: None })
     }
 
     /// The same for files only whose names agree with `names` too, which are globs without
@@ -97,9 +100,16 @@ impl PathFilter {
         Ok(self)
     }
 
+    /// The same for files of that turn only.
+    #[must_use]
+    pub fn in_turn(self, turn: Turn) -> Self {
+        Self { turn: Some(turn), ..self }
+    }
+
     /// Whether every path agrees with it.
     pub fn is_unrestricted(&self) -> bool {
-        self.globs.is_none() && self.names.is_none() && self.prefixes.is_empty()
+        let Self { prefixes, globs, names, turn } = self;
+        globs.is_none() && names.is_none() && turn.is_none() && prefixes.is_empty()
     }
 
     /// Whether the file `path` is asked for. An excluded folder excludes what is below it.
@@ -131,10 +141,11 @@ impl PathFilter {
 
     /// Whether the globs keep the file `path`, given that they keep its folder.
     pub(super) fn keeps(&self, path: &[u8]) -> bool {
-        [&self.globs, &self.names]
-            .into_iter()
-            .flatten()
-            .all(|globs| globs.decide(path, false).unwrap_or(!globs.has_includes))
+        self.turn.is_none_or(|turn| turn == Turn::of(path))
+            && [&self.globs, &self.names]
+                .into_iter()
+                .flatten()
+                .all(|globs| globs.decide(path, false).unwrap_or(!globs.has_includes))
     }
 
     /// Whether the globs keep the folder `path` itself as a result.

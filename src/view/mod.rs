@@ -13,6 +13,7 @@ mod fixture;
 mod gitmodules;
 pub mod glob;
 pub mod grep;
+pub mod likely;
 pub mod lines;
 pub mod list;
 pub mod nearest;

@@ -11,8 +11,10 @@ use super::super::query::{GrepQuery, OutputMode};
 use super::super::results::{
     Envelope, FileMatches, GrepItem, Hit, NearLine, SearchStats, Truncated,
 };
-use super::super::snapshot::{Searched, Snapshot};
+use super::super::search::{Reached, Searched};
+use super::super::snapshot::Snapshot;
 use super::super::source::Source;
+use super::super::spending::Spending;
 use super::page::{Offered, Page};
 use super::{Ask, Call, Ended, bad_place, check_sizes, partial};
 use crate::error::{Error, ErrorKind};
@@ -23,7 +25,7 @@ use crate::view::grep::{
     self, ContextLine, FilePlace, FileRef, FileSummary, GrepOptions, GrepStats, MatchOptions,
     Matcher, Output, PatternKind, PatternSpec, SearchOptions, Sink,
 };
-use crate::view::walk::Place;
+use crate::view::likely::Turn;
 
 /// Lines around a hit: a page that holds more of them than hits is no page of hits.
 const MAX_CONTEXT: u32 = 1_000;
@@ -44,17 +46,13 @@ impl Ask for GrepQuery {
         let matcher = self.matcher(limits)?;
         let filter = self.filter(limits)?;
         self.check_context()?;
-        let call = call.bounded(self.limit, self.max_bytes);
-        let mut asking = call.begin(&self.at, self.cursor.as_ref(), self.question()).await?;
-        self.check_paths(&asking.snapshot, &filter).await?;
-        let (place, within) = match &asking.at {
-            None => (Place::default(), None),
-            Some(Position::At(place)) => (place.clone(), None),
-            Some(Position::Within(place, path, within)) => {
-                (place.clone(), Some((path.clone(), *within)))
-            }
-            Some(_) => return Err(bad_place()),
-        };
+        let call = call.bounded(self.budget.items(self.limit), self.max_bytes);
+        let (cursor, question) = (self.cursor.as_ref(), self.question());
+        let mut asking = call.begin(&self.at, cursor, question, &self.budget).await?;
+        let (start, within) = start_of(&asking.at, asking.snapshot.first_turn())?;
+        if let Err(error) = self.check_paths(&asking.snapshot, &filter).await {
+            return asking.answer("gitsip.grep/1", Err(error));
+        }
         let total_left = self.max_total.map(|total| total.saturating_sub(asking.found));
         if total_left == Some(0) {
             let truncated = Some(Truncated::Total);
@@ -68,10 +66,9 @@ impl Ask for GrepQuery {
         let max_total = total_left.map(|left| left.saturating_add(1));
         let options =
             GrepOptions { filter, search: SearchOptions { max_total, ..self.search_options() } };
-        let start = (place, within.as_ref().map(|(_, within)| *within));
         let mut sink = Collector::new(self, within, total_left, &mut asking.page);
-        let searched = asking.snapshot.search(matcher, options, start, &mut sink).await?;
-        let ended = sink.end(searched)?;
+        let searched = asking.snapshot.search(matcher, options, start, &mut sink).await;
+        let ended = sink.end(searched, asking.snapshot.spending())?;
         Ok(asking.end("gitsip.grep/1", ended))
     }
 }
@@ -88,7 +85,7 @@ impl GrepQuery {
             self.binary,
         ];
         let flags = flags.iter().fold(0, |bits, &flag| bits << 1 | u64::from(flag));
-        Meaning::of(Self::METHOD)
+        let meaning = Meaning::of(Self::METHOD)
             .text(&self.at)
             .texts(&self.patterns)
             .texts(&self.globs)
@@ -101,8 +98,9 @@ impl GrepQuery {
             .number(self.output_mode as u64)
             .optional(self.max_count)
             .optional(self.max_total)
-            .optional(self.max_columns)
-            .question()
+            .optional(self.max_columns);
+        // Files come in another order then.
+        if self.budget.is_tight() { meaning.number(1) } else { meaning }.question()
     }
 
     /// What finds the lines.
@@ -277,8 +275,8 @@ impl<'a, F: FnMut(GrepItem) -> Result<bool, Error>> Collector<'a, F> {
         }
     }
 
-    fn end(mut self, searched: Searched) -> Result<Ended, Error> {
-        let Searched { stats, place, error } = searched;
+    fn end(mut self, searched: Searched, spending: &Spending) -> Result<Ended, Error> {
+        let Searched { stats, reached, error, unsearched } = searched;
         if self.refused.is_none() {
             // Lines that were still to come around it are not waited for.
             self.flush()?;
@@ -286,30 +284,38 @@ impl<'a, F: FnMut(GrepItem) -> Result<bool, Error>> Collector<'a, F> {
         let truncated = match error {
             None if self.is_beyond_total => Some(Truncated::Total),
             None => self.refused,
-            Some(error) => match partial(&error) {
+            Some(error) => match spending.why_ended(&error).or_else(|| partial(&error)) {
                 // Whether there is more was not found out; what was asked for is all here.
                 why if self.is_total()
                     && (why.is_some() || error.kind() != ErrorKind::Cancelled) =>
                 {
                     Some(Truncated::Total)
                 }
-                Some(why) if self.page.taken() > 0 => Some(self.refused.unwrap_or(why)),
+                Some(why) if self.page.taken() > 0 || spending.why_ended(&error).is_some() => {
+                    Some(self.refused.unwrap_or(why))
+                }
                 _ => return Err(error),
             },
         };
         let next = match truncated {
             None | Some(Truncated::Total) => None,
-            Some(_) => Some(self.position(place)),
+            Some(_) => Some(self.position(reached)),
         };
-        Ok(Ended { truncated, next, search: Some(SearchStats::of(&stats)) })
+        let search = SearchStats { unsearched, ..SearchStats::of(&stats) };
+        Ok(Ended { truncated, next, search: Some(search) })
     }
 
-    /// Where the next page begins, given the place of the last file.
-    fn position(self, place: Place) -> Position {
-        match (self.file, self.behind) {
+    /// Where the next page begins, given how far the search has come.
+    fn position(self, reached: Reached) -> Position {
+        let Reached { turn, place, .. } = reached;
+        let position = match (self.file, self.behind) {
             _ if self.file_ended => Position::At(place.behind()),
             (Some(path), Some(behind)) => Position::Within(place, path, behind),
             _ => Position::At(place),
+        };
+        match turn {
+            Some(Turn::Later) => Position::Later(Box::new(position)),
+            _ => position,
         }
     }
 }
@@ -391,8 +397,30 @@ impl SearchStats {
             files_matched: stats.files_matched,
             binary_files_skipped: stats.files_binary,
             bytes_searched: stats.bytes_searched,
+            unsearched: None,
         }
     }
+}
+
+/// Where a search begins that is to go on `at` a position, and the file that is there if it
+/// begins within one.
+fn start_of(
+    at: &Option<Position>,
+    first_turn: Option<Turn>,
+) -> Result<(Reached, Option<(BString, FilePlace)>), Error> {
+    let (turn, at) = match (at, first_turn) {
+        (Some(Position::Later(at)), Some(_)) => (Some(Turn::Later), Some(&**at)),
+        (at, turn) => (turn, at.as_ref()),
+    };
+    Ok(match at {
+        None => (Reached { turn, ..Reached::default() }, None),
+        Some(Position::At(place)) => (Reached { turn, place: place.clone(), within: None }, None),
+        Some(Position::Within(place, path, within)) => {
+            let reached = Reached { turn, place: place.clone(), within: Some(*within) };
+            (reached, Some((path.clone(), *within)))
+        }
+        Some(_) => return Err(bad_place()),
+    })
 }
 
 /// Bytes that are given of a line at least.

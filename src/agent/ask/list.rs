@@ -6,11 +6,11 @@ use bstr::BString;
 
 use super::super::cursor::{Meaning, Position};
 use super::super::prefetch::PrefetchOptions;
-use super::super::query::{GlobQuery, LsQuery, PrefetchQuery, StatQuery};
+use super::super::query::{GlobQuery, LsQuery, PrefetchQuery, QueryBudget, StatQuery};
 use super::super::results::{
     Entry, EntryType, Envelope, Failure, Folder, Prefetched, ReadError, StatItem, Truncated,
 };
-use super::super::snapshot::Walked;
+use super::super::search::Walked;
 use super::super::source::Source;
 use super::page::Offered;
 use super::{Ask, Asking, Call, Ended, bad_place, check_sizes, partial};
@@ -32,17 +32,19 @@ impl Ask for LsQuery {
         let limits = &*call.repo.limits;
         let meaning = Meaning::of(Self::METHOD).text(&self.at).text(&self.path);
         let question = meaning.number(self.recursive.into()).question();
-        let call = call.bounded(self.limit, self.max_bytes);
-        let mut asking = call.begin(&self.at, self.cursor.as_ref(), question).await?;
-        let folder = asking.snapshot.ls(&self.path).await?;
-        let ended = if self.recursive {
-            let folder = [folder.resolved_path];
-            let filter = PathFilter::new(&[] as &[&str], &folder, limits)?;
-            walk(&mut asking, filter, true).await?
-        } else {
-            entries(&mut asking, folder)?
+        let call = call.bounded(self.budget.items(self.limit), self.max_bytes);
+        let cursor = self.cursor.as_ref();
+        let mut asking = call.begin(&self.at, cursor, question, &self.budget).await?;
+        let ended = match asking.snapshot.ls(&self.path).await {
+            Ok(folder) if self.recursive => {
+                let folder = [folder.resolved_path];
+                let filter = PathFilter::new(&[] as &[&str], &folder, limits)?;
+                walk(&mut asking, filter, true).await
+            }
+            Ok(folder) => entries(&mut asking, folder),
+            Err(error) => Err(error),
         };
-        Ok(asking.end("gitsip.ls/1", ended))
+        asking.answer("gitsip.ls/1", ended)
     }
 }
 
@@ -64,14 +66,18 @@ impl Ask for GlobQuery {
         self.filter(&self.path, limits)?;
         let meaning = Meaning::of(Self::METHOD).text(&self.at).text(&self.path);
         let question = meaning.texts(&self.patterns).texts(&self.types).question();
-        let call = call.bounded(self.limit, self.max_bytes);
-        let mut asking = call.begin(&self.at, self.cursor.as_ref(), question).await?;
+        let call = call.bounded(self.budget.items(self.limit), self.max_bytes);
+        let cursor = self.cursor.as_ref();
+        let mut asking = call.begin(&self.at, cursor, question, &self.budget).await?;
         let folder = match self.path.is_empty() {
-            true => BString::default(),
-            false => asking.snapshot.ls(&self.path).await?.resolved_path,
+            true => Ok(BString::default()),
+            false => asking.snapshot.ls(&self.path).await.map(|folder| folder.resolved_path),
         };
-        let ended = walk(&mut asking, self.filter(&folder, limits)?, false).await?;
-        Ok(asking.end("gitsip.glob/1", ended))
+        let ended = match folder {
+            Ok(folder) => walk(&mut asking, self.filter(&folder, limits)?, false).await,
+            Err(error) => Err(error),
+        };
+        asking.answer("gitsip.glob/1", ended)
     }
 }
 
@@ -96,8 +102,9 @@ impl Ask for StatQuery {
     ) -> Result<Envelope, Error> {
         check_sizes(0, self.paths.len())?;
         let question = Meaning::of(Self::METHOD).text(&self.at).texts(&self.paths).question();
-        let call = call.bounded(self.limit, self.max_bytes);
-        let mut asking = call.begin(&self.at, self.cursor.as_ref(), question).await?;
+        let call = call.bounded(self.budget.items(self.limit), self.max_bytes);
+        let cursor = self.cursor.as_ref();
+        let mut asking = call.begin(&self.at, cursor, question, &self.budget).await?;
         let first = match asking.at {
             None => 0,
             Some(Position::Part { path, offset: 0 }) => path,
@@ -111,7 +118,11 @@ impl Ask for StatQuery {
                 Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Usage) => {
                     StatItem::Error(ReadError { path: path.clone(), error: Failure::from(&error) })
                 }
-                Err(error) => return Err(error),
+                Err(error) => {
+                    truncated = Some(asking.ended_early(&error).ok_or(error)?);
+                    next = Some(Position::Part { path: number, offset: 0 });
+                    break;
+                }
             };
             if let Offered::Refused(why) = asking.page.offer(item)? {
                 truncated = Some(why);
@@ -138,7 +149,7 @@ impl Ask for PrefetchQuery {
             filter: PathFilter::new(&self.globs, &self.paths, &call.repo.limits)?,
         };
         let question = Meaning::of(Self::METHOD).text(&self.at).question();
-        let mut asking = call.begin(&self.at, None, question).await?;
+        let mut asking = call.begin(&self.at, None, question, &QueryBudget::default()).await?;
         asking.page.offer(asking.snapshot.prefetch(&options).await?)?;
         let ended = Ended { truncated: None, next: None, search: None };
         Ok(asking.end("gitsip.prefetch/1", ended))
@@ -177,6 +188,7 @@ async fn walk<S: Source, F: FnMut(Entry) -> Result<bool, Error>>(
     let start = asking.place()?;
     let Asking { snapshot, page, .. } = asking;
     let tree = snapshot.tree().await?;
+    let spending = snapshot.spending();
     let store = snapshot.source().store();
     let (mut refused, mut failed) = (None, None);
     let options = WalkOptions { filter, ..WalkOptions::default() };
@@ -205,10 +217,11 @@ async fn walk<S: Source, F: FnMut(Entry) -> Result<bool, Error>>(
     let (truncated, place) = match walked {
         Walked::Done => (None, None),
         Walked::Stopped(place) => (refused, Some(place)),
-        Walked::Failed(error, place) => match partial(&error) {
-            Some(why) if page.taken() > 0 => (Some(why), Some(place)),
-            _ => return Err(error),
-        },
+        Walked::Failed(error, place) => {
+            let found = partial(&error).filter(|_| page.taken() > 0);
+            let why = spending.why_ended(&error).or(found).ok_or(error)?;
+            (Some(why), Some(place))
+        }
     };
     let next = place.map(Position::At);
     Ok(Ended { truncated, next, search: None })

@@ -35,8 +35,9 @@ impl Ask for ReadQuery {
         let meaning = Meaning::of(Self::METHOD).text(&self.at).texts(&self.paths);
         let meaning = meaning.number(lines.first).optional(lines.last);
         let question = meaning.number(self.no_follow.into()).question();
-        let call = call.bounded(None, self.max_bytes);
-        let mut asking = call.begin(&self.at, self.cursor.as_ref(), question).await?;
+        let call = call.bounded(self.budget.max_results, self.max_bytes);
+        let cursor = self.cursor.as_ref();
+        let mut asking = call.begin(&self.at, cursor, question, &self.budget).await?;
         let (first, mut offset) = match asking.at {
             None => (0, 0),
             Some(Position::Part { path, offset }) => (path, offset),
@@ -45,7 +46,10 @@ impl Ask for ReadQuery {
         let rest = usize::try_from(first).ok().and_then(|first| self.paths.get(first..));
         let rest = rest.ok_or_else(bad_place)?;
         let options = ReadOptions { follow: !self.no_follow };
-        let read = asking.snapshot.read_many(rest, options).await?;
+        let read = match asking.snapshot.read_many(rest, options).await {
+            Ok(read) => read,
+            Err(error) => return asking.answer("gitsip.read/1", Err(error)),
+        };
         let mut lines_left = self.limit.unwrap_or(u64::MAX).max(1);
         let (mut truncated, mut next, mut beside) = (None, None, 0_u64);
         for ((answer, path), number) in read.into_iter().zip(rest).zip(first..) {

@@ -6,11 +6,10 @@ use super::super::drive::Rounds;
 use super::super::query::TreeQuery;
 use super::super::results::{Below, EntryType, Envelope, TreeNode, Truncated};
 use super::super::source::Source;
-use super::super::stop::Stop;
 use super::page::{Offered, Page};
-use super::{Ask, Call, Ended, partial};
+use super::{Ask, Asking, Call, Ended};
 use crate::error::Error;
-use crate::limits::Limits;
+use crate::limits::{Interrupt, Limits};
 use crate::store::{Lookup, MissingSet};
 use crate::view::Step;
 use crate::view::count::Counter;
@@ -28,10 +27,14 @@ impl Ask for TreeQuery {
         let meaning = Meaning::of(Self::METHOD).text(&self.at).text(&self.path);
         let meaning = meaning.number(self.depth.into()).number(self.folders_only.into());
         let question = meaning.question();
-        let Call { repo, stop, .. } = call;
-        let call = call.bounded(self.limit, self.max_bytes);
-        let mut asking = call.begin(&self.at, self.cursor.as_ref(), question).await?;
-        let folder = [asking.snapshot.ls(&self.path).await?.resolved_path];
+        let repo = call.repo;
+        let call = call.bounded(self.budget.items(self.limit), self.max_bytes);
+        let cursor = self.cursor.as_ref();
+        let mut asking = call.begin(&self.at, cursor, question, &self.budget).await?;
+        let folder = match asking.snapshot.ls(&self.path).await {
+            Ok(folder) => [folder.resolved_path],
+            Err(error) => return asking.answer("gitsip.tree/1", Err(error)),
+        };
         let options = WalkOptions {
             filter: PathFilter::new(&[] as &[&str], &folder, &repo.limits)?,
             max_depth: Some(self.depth.max(1)),
@@ -41,12 +44,13 @@ impl Ask for TreeQuery {
         let walk = Walk::new(tree, options, &repo.limits).starting_at(&asking.place()?);
         let mut outline = Outline::new(walk, self, &repo.limits);
         let mut rounds = Rounds::default();
-        let source = asking.snapshot.source();
+        let Asking { snapshot, page, .. } = &mut asking;
+        let (source, watch) = (snapshot.source(), snapshot.watch());
         let error = loop {
-            let step = source.compute(|| outline.go_on(source.store(), stop, &mut asking.page));
+            let step = source.compute(|| outline.go_on(source.store(), &watch, page));
             let fetched = match step {
                 Ok(None) => break None,
-                Ok(Some(missing)) => asking.snapshot.fetch(&mut rounds, &missing).await,
+                Ok(Some(missing)) => snapshot.fetch(&mut rounds, &missing).await,
                 Err(error) => Err(error),
             };
             if let Err(error) = fetched {
@@ -55,10 +59,7 @@ impl Ask for TreeQuery {
         };
         let truncated = match error {
             None => outline.refused,
-            Some(error) => match partial(&error) {
-                Some(why) if asking.page.taken() > 0 => Some(why),
-                _ => return Err(error),
-            },
+            Some(error) => Some(asking.ended_early(&error).ok_or(error)?),
         };
         let next = truncated.map(|_| Position::At(outline.next_place()));
         let ended = Ended { truncated, next, search: None };
@@ -89,13 +90,13 @@ impl Outline {
     fn go_on<F: FnMut(TreeNode) -> Result<bool, Error>>(
         &mut self,
         store: &impl crate::store::Objects,
-        stop: &Stop,
+        interrupt: &dyn Interrupt,
         page: &mut Page<F>,
     ) -> Result<Option<MissingSet>, Error> {
         loop {
             let node = match self.waiting.take() {
                 Some(node) => node,
-                None => match self.walk.next(store, stop)? {
+                None => match self.walk.next(store, interrupt)? {
                     Step::Item(entry) => node_of(&entry),
                     Step::Missing(missing) => return Ok(Some(missing)),
                     Step::Done => return Ok(None),
@@ -108,7 +109,7 @@ impl Outline {
             // Kept until it is handed out, whatever comes in between.
             let mut node = self.waiting.insert(node).clone();
             if is_folder {
-                match self.counter.count(store, &node.id, stop)? {
+                match self.counter.count(store, &node.id, interrupt)? {
                     Lookup::Ready(counts) => {
                         node.below = Some(Below { files: counts.files, folders: counts.folders });
                         node.is_closed = node.depth >= self.depth;

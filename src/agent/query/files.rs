@@ -4,7 +4,7 @@ use bstr::BString;
 
 use crate::view::lines::LineRange;
 
-use super::DEFAULT_REF;
+use super::{DEFAULT_REF, QueryBudget};
 
 /// The content of files, whole or some lines of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +41,8 @@ pub struct ReadQuery {
     /// About how many bytes of JSON a page may take; 4 MiB when it is not said. A file that
     /// does not fit goes on where it was on the next page.
     pub max_bytes: Option<u64>,
+    /// What the page may cost; its `max_results` are files.
+    pub budget: QueryBudget,
     /// Bytes of the page that each line takes beside its text, for faces that put something
     /// beside it. Not part of the JSON.
     #[cfg_attr(feature = "serde", serde(skip))]
@@ -86,6 +88,7 @@ impl Default for ReadQuery {
             cursor: None,
             limit: None,
             max_bytes: None,
+            budget: QueryBudget::default(),
             bytes_per_line: 0,
         }
     }

@@ -2,7 +2,7 @@
 
 use bstr::BString;
 
-use super::DEFAULT_REF;
+use super::{DEFAULT_REF, QueryBudget};
 
 /// Lines that match, in path order. Binary files are passed over.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +74,8 @@ pub struct GrepQuery {
     pub limit: Option<u64>,
     /// About how many bytes of JSON a page may take; 4 MiB when it is not said.
     pub max_bytes: Option<u64>,
+    /// What the page may cost.
+    pub budget: QueryBudget,
 }
 
 /// What is given of what a search finds.
@@ -118,6 +120,7 @@ impl Default for GrepQuery {
             cursor: None,
             limit: None,
             max_bytes: None,
+            budget: QueryBudget::default(),
         }
     }
 }

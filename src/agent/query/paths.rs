@@ -2,7 +2,7 @@
 
 use bstr::BString;
 
-use super::DEFAULT_REF;
+use super::{DEFAULT_REF, QueryBudget};
 
 /// The entries of a folder, or all files below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub struct LsQuery {
     pub limit: Option<u64>,
     /// About how many bytes of JSON a page may take; 4 MiB when it is not said.
     pub max_bytes: Option<u64>,
+    /// What the page may cost.
+    pub budget: QueryBudget,
 }
 
 /// An outline of a folder: what is in it down to some depth, and how much is below each
@@ -57,6 +59,8 @@ pub struct TreeQuery {
     pub limit: Option<u64>,
     /// About how many bytes of JSON a page may take; 4 MiB when it is not said.
     pub max_bytes: Option<u64>,
+    /// What the page may cost.
+    pub budget: QueryBudget,
 }
 
 /// What is at paths, without their content. Links are not followed in the last place.
@@ -84,6 +88,8 @@ pub struct StatQuery {
     pub limit: Option<u64>,
     /// About how many bytes of JSON a page may take; 4 MiB when it is not said.
     pub max_bytes: Option<u64>,
+    /// What the page may cost.
+    pub budget: QueryBudget,
 }
 
 /// Files, links and submodules by their paths, in git's order.
@@ -114,6 +120,8 @@ pub struct GlobQuery {
     pub limit: Option<u64>,
     /// About how many bytes of JSON a page may take; 4 MiB when it is not said.
     pub max_bytes: Option<u64>,
+    /// What the page may cost.
+    pub budget: QueryBudget,
 }
 
 /// Levels of an outline: enough to see what a repository is made of.
@@ -131,6 +139,7 @@ impl Default for LsQuery {
             cursor: None,
             limit: None,
             max_bytes: None,
+            budget: QueryBudget::default(),
         }
     }
 }
@@ -145,6 +154,7 @@ impl Default for TreeQuery {
             cursor: None,
             limit: Some(DEFAULT_TREE_LIMIT),
             max_bytes: None,
+            budget: QueryBudget::default(),
         }
     }
 }
@@ -157,6 +167,7 @@ impl Default for StatQuery {
             cursor: None,
             limit: None,
             max_bytes: None,
+            budget: QueryBudget::default(),
         }
     }
 }
@@ -171,6 +182,7 @@ impl Default for GlobQuery {
             cursor: None,
             limit: None,
             max_bytes: None,
+            budget: QueryBudget::default(),
         }
     }
 }

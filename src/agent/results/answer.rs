@@ -2,6 +2,7 @@
 
 use bstr::BString;
 
+use crate::error::Error;
 use crate::oid::ObjectId;
 
 use super::Stats;
@@ -88,8 +89,12 @@ pub enum Truncated {
     Deadline,
     /// The page has as many items as it may.
     Limit,
+    /// As many requests were sent as may be.
+    Requests,
     /// All pages together have as many items as they may, and there are more.
     Total,
+    /// As many bytes were received as may be.
+    Transfer,
 }
 
 impl Truncated {
@@ -101,7 +106,18 @@ impl Truncated {
             Self::Damaged => "damaged",
             Self::Deadline => "deadline",
             Self::Limit => "limit",
+            Self::Requests => "requests",
             Self::Total => "total",
+            Self::Transfer => "transfer",
+        }
+    }
+
+    /// What `error` says was spent, if it says so.
+    pub(in crate::agent) fn of_spent(error: &Error) -> Option<Self> {
+        match error.code() {
+            "bytes_spent" => Some(Self::Transfer),
+            "requests_spent" => Some(Self::Requests),
+            _ => None,
         }
     }
 }
@@ -138,6 +154,23 @@ pub struct SearchStats {
     pub binary_files_skipped: u64,
     /// Bytes of the files searched.
     pub bytes_searched: u64,
+    /// What was left out because a budget was spent.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub unsearched: Option<Unsearched>,
+}
+
+/// What a search left out because its budget was spent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Unsearched {
+    /// Files that were to be searched and were not, or not to their end; `null` where that
+    /// is not known: folders are missing, or there are more than 200,000.
+    pub files: Option<u64>,
+    /// Bytes of those of them that are held.
+    pub bytes_known: u64,
+    /// How many of them are not held, so that their size is not known.
+    pub files_of_unknown_size: u64,
 }
 
 impl AnswerStats {

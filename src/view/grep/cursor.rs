@@ -16,6 +16,7 @@ use crate::oid::ObjectId;
 use crate::store::{Lookup, MissingSet, Objects};
 use crate::view::ViewError;
 use crate::view::glob::PathFilter;
+use crate::view::likely::Turn;
 use crate::view::walk::{Place, Walk, WalkEntry, WalkOptions};
 
 /// Which files are searched, and what of them is reported.
@@ -92,6 +93,8 @@ pub struct Grep {
     way: Way,
     /// Where to begin, and where in the first file.
     start: (Place, Option<FilePlace>),
+    /// The files that are searched now; `None` for all of them in one turn.
+    turn: Option<Turn>,
     search: Search,
     batch: Batch,
     ended: bool,
@@ -115,7 +118,12 @@ pub(super) struct Search {
 
 /// How many blobs are asked for at once.
 #[derive(Debug)]
-pub(super) struct Batch(usize);
+pub(super) struct Batch {
+    /// As many as memory allows.
+    fitting: usize,
+    /// As many as the caller wants.
+    wanted: usize,
+}
 
 impl Grep {
     /// A search of the tree `root`, which is not read yet.
@@ -127,11 +135,12 @@ impl Grep {
             workers: SharedWorkers::default(),
             way: Way::Open,
             start: (Place::default(), None),
+            turn: None,
             search: Search {
                 searcher: Searcher::new(matcher, options.search),
                 stats: GrepStats::default(),
             },
-            batch: Batch(MissingSet::MAX_BLOBS),
+            batch: Batch { fitting: MissingSet::MAX_BLOBS, wanted: MissingSet::MAX_BLOBS },
             ended: false,
         }
     }
@@ -142,6 +151,18 @@ impl Grep {
     pub fn starting_at(mut self, place: &Place, within: Option<FilePlace>) -> Self {
         self.start = (place.clone(), within);
         self
+    }
+
+    /// The same search in two turns, beginning with `turn`: files whose names are not those
+    /// of text come behind all others. Its places are those of files of one turn.
+    #[must_use]
+    pub fn in_turns(self, turn: Turn) -> Self {
+        Self { turn: Some(turn), ..self }
+    }
+
+    /// The turn of [`place`](Self::place), of a search in turns.
+    pub fn turn(&self) -> Option<Turn> {
+        self.turn
     }
 
     /// The place of the file that something was reported of last, after a sink stopped the
@@ -179,20 +200,32 @@ impl Grep {
         if self.ended {
             return Ok(Lookup::Ready(self.search.stats));
         }
-        if let Way::Open = self.way {
-            self.way = self.choose(objects, interrupt)?;
+        loop {
+            if let Way::Open = self.way {
+                self.way = self.choose(objects, interrupt)?;
+            }
+            let Self { search, batch, .. } = self;
+            let missing = match &mut self.way {
+                Way::Whole(whole) => whole.run(objects, search, batch, sink, interrupt)?,
+                Way::Walking(walking) => walking.run(objects, search, batch, sink, interrupt)?,
+                Way::Open => None,
+            };
+            if let Some(missing) = missing {
+                return Ok(Lookup::Missing(missing));
+            }
+            if self.turn != Some(Turn::First) || self.search.stats.stopped {
+                self.ended = true;
+                return Ok(Lookup::Ready(self.search.stats));
+            }
+            self.turn = Some(Turn::Later);
+            (self.way, self.start) = (Way::Open, (Place::default(), None));
         }
-        let Self { search, batch, .. } = self;
-        let missing = match &mut self.way {
-            Way::Whole(whole) => whole.run(objects, search, batch, sink, interrupt)?,
-            Way::Walking(walking) => walking.run(objects, search, batch, sink, interrupt)?,
-            Way::Open => None,
-        };
-        self.ended = missing.is_none();
-        Ok(match missing {
-            Some(missing) => Lookup::Missing(missing),
-            None => Lookup::Ready(self.search.stats),
-        })
+    }
+
+    /// Asks for so many blobs at once at most from now on, at least one: for a caller that
+    /// does not want to pay for a whole batch.
+    pub fn ask_for_at_most(&mut self, blobs: usize) {
+        self.batch.wanted = blobs.max(1);
     }
 
     /// How much was searched so far.
@@ -208,14 +241,19 @@ impl Grep {
 
     /// A search that goes on somewhere walks, because a place is that of a walk.
     fn choose(&self, objects: &impl Objects, interrupt: &dyn Interrupt) -> Result<Way, Error> {
-        let Self { root, filter, limits, workers, start: (place, within), .. } = self;
+        let Self { root, limits, workers, start: (place, within), .. } = self;
+        let filter = self.filter.clone();
+        let filter = match self.turn {
+            Some(turn) => filter.in_turn(turn),
+            None => filter,
+        };
         if place.levels().is_empty()
             && within.is_none()
-            && let Some(whole) = Whole::new(root, filter, objects, limits, workers, interrupt)?
+            && let Some(whole) = Whole::new(root, &filter, objects, limits, workers, interrupt)?
         {
             return Ok(Way::Whole(Box::new(whole)));
         }
-        let options = WalkOptions { filter: filter.clone(), ..WalkOptions::default() };
+        let options = WalkOptions { filter, ..WalkOptions::default() };
         let walk = Walk::new(*root, options, limits).starting_at(place);
         Ok(Way::Walking(Box::new(Walking::new(walk, *within))))
     }
@@ -223,13 +261,13 @@ impl Grep {
 
 impl Batch {
     pub(super) fn len(&self) -> usize {
-        self.0
+        self.fitting.min(self.wanted)
     }
 
     /// Half as many from now on, at least one; `false` if it was one already.
     pub(super) fn halve(&mut self) -> bool {
-        let halved = (self.0 / 2).max(1);
-        std::mem::replace(&mut self.0, halved) != halved
+        let halved = (self.len() / 2).max(1);
+        std::mem::replace(&mut self.fitting, halved) != halved
     }
 }
 
