@@ -4,6 +4,8 @@
 
 #[path = "serving/clones.rs"]
 mod clones;
+#[path = "serving/copy.rs"]
+mod copy;
 #[path = "serving/fetches.rs"]
 mod fetches;
 #[path = "serving/history.rs"]
@@ -12,11 +14,11 @@ mod history;
 mod refusals;
 mod support;
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use support::git::{Git, Sandbox};
+use copy::Copy;
+use support::git::Sandbox;
 
 /// Which program a client runs on the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,29 +33,6 @@ impl Server {
         match self {
             Self::Git => "git upload-pack".to_owned(),
             Self::Ours => format!("'{}' upload-pack", env!("CARGO_BIN_EXE_gitsip")),
-        }
-    }
-}
-
-/// A client's copy, and what git makes of it.
-#[derive(Debug, PartialEq, Eq)]
-struct Copy {
-    objects: BTreeSet<String>,
-    refs: String,
-    shallow: BTreeSet<String>,
-}
-
-impl Copy {
-    /// What is in the repository of `git`, which is sound.
-    #[track_caller]
-    fn of(git: &Git, folder: &Path) -> Self {
-        git.run(["fsck", "--strict", "--no-dangling"]);
-        let list = ["cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)"];
-        let shallow = std::fs::read_to_string(folder.join("shallow")).unwrap_or_default();
-        Self {
-            objects: git.run(list).lines().map(str::to_owned).collect(),
-            refs: git.run(["for-each-ref"]),
-            shallow: shallow.lines().map(str::to_owned).collect(),
         }
     }
 }

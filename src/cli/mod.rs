@@ -26,6 +26,7 @@ mod quote;
 mod repo_arg;
 mod run;
 mod screen;
+mod serve;
 mod session;
 mod verbose;
 
@@ -72,6 +73,7 @@ fn answer(verb: Verb) -> Result<u8, Error> {
         Verb::Read(command) => run::run(command),
         Verb::Doctor(args) => doctor::run(args),
         Verb::IndexPack(args) => commands::index_pack(&args),
+        Verb::Serve(args) => serve::run(&args),
         Verb::Session(args) => session::run(args),
         Verb::UploadPack(args) => commands::upload_pack(&args),
         Verb::Start(face) => face::run(face),

@@ -48,7 +48,7 @@ pub(super) fn discover(path: &Path) -> Result<Layout, StoreError> {
 }
 
 /// The repository that a `.git` file names, if it is one.
-fn read_git_file(path: &Path) -> Result<Option<Layout>, StoreError> {
+pub(super) fn read_git_file(path: &Path) -> Result<Option<Layout>, StoreError> {
     let Some(bytes) = read_small(path, MAX_SMALL_FILE_BYTES)? else { return Ok(None) };
     let Some(target) = bytes.strip_prefix(b"gitdir: ") else { return Ok(None) };
     let base = path.parent().unwrap_or(Path::new("."));

@@ -5,7 +5,7 @@
 //! object lists it [again](LooseStore::forget) once. Objects are not hashed when read, as
 //! in git; size and zlib's checksum are verified, and nothing may follow the stream.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use bstr::ByteSlice as _;
@@ -40,6 +40,10 @@ impl LooseStore {
     pub(super) fn new(folder: PathBuf, format: ObjectFormat) -> Self {
         let fan_out = Mutex::new((0..256).map(|_| None).collect());
         Self { folder, format, fan_out }
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     pub(super) fn contains(&self, id: &ObjectId, budget: &Budget) -> Result<bool, StoreError> {

@@ -28,7 +28,7 @@ pub use index_pack::{IndexOptions, Indexed, index_pack, index_stream, verify_pac
 pub use local::Local;
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bstr::BString;
@@ -118,6 +118,19 @@ impl Repository {
     /// The folder with the repository's `HEAD`.
     pub fn git_dir(&self) -> &Path {
         &self.0.layout.git_dir
+    }
+
+    /// Every folder that is read: the repository's own, what it shares with other work trees,
+    /// and what it borrows objects from. There may be symbolic links in the paths.
+    pub fn folders(&self) -> impl Iterator<Item = &Path> {
+        let discover::Layout { git_dir, common_dir } = &self.0.layout;
+        let objects = self.0.loose.iter().map(LooseStore::folder);
+        [&**git_dir, &**common_dir].into_iter().chain(objects)
+    }
+
+    /// The folder that the `.git` file at `path` names, if it is a repository's.
+    pub fn named_by(path: &Path) -> Option<PathBuf> {
+        Some(discover::read_git_file(path).ok()??.git_dir)
     }
 
     /// The commits whose parents are not here, as in a clone of limited depth.

@@ -13,6 +13,8 @@ mod fetch;
 mod filter_rule;
 #[cfg(test)]
 mod fixture;
+#[cfg(feature = "serve")]
+pub mod http;
 mod known;
 mod old_upload_pack;
 mod options;
@@ -23,6 +25,7 @@ mod select;
 mod served;
 #[cfg(feature = "disk")]
 pub mod stdio;
+mod talk;
 mod upload_pack;
 mod wants;
 
@@ -32,4 +35,5 @@ pub use options::ServeOptions;
 pub use pack_stream::PackWork;
 pub use refusal::Refusal;
 pub use served::Served;
+pub use talk::{Outlet, Talk, Talked, converse};
 pub use upload_pack::UploadPack;

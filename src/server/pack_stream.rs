@@ -44,6 +44,19 @@ pub struct PackWork {
     pub bytes: u64,
 }
 
+impl std::ops::Add for PackWork {
+    type Output = Self;
+
+    fn add(self, more: Self) -> Self {
+        Self {
+            copied: self.copied + more.copied,
+            rebuilt: self.rebuilt + more.rebuilt,
+            cached: self.cached + more.cached,
+            bytes: self.bytes + more.bytes,
+        }
+    }
+}
+
 /// What every pack of a server has in common.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Means<'a> {

@@ -1,26 +1,30 @@
-//! Bodies that come gzip'd (RFC 1952) although plain ones were asked for.
+//! Bodies that come gzip'd (RFC 1952): answers although plain ones were asked for, and
+//! requests of clients with many refs.
 //!
 //! What is sent is compressed already, so nothing here asks for more; but a proxy or an
 //! old server in between may do it unasked. Output is handed on in pieces as it appears,
 //! and the consumer's own limits end a bomb.
 
+#[cfg(feature = "http-client")]
 use std::io::Write as _;
+use std::io::{BufRead, Read};
 
-use flate2::write::MultiGzDecoder;
-
+#[cfg(feature = "http-client")]
 use crate::error::{Error, ErrorKind};
 
 /// A body on its way out of its gzip wrapping.
+#[cfg(feature = "http-client")]
 #[derive(Debug)]
 pub(super) struct Gunzip {
     /// Writes what it inflates, some 32 KiB a call, to a buffer that is emptied after each.
-    decoder: MultiGzDecoder<Vec<u8>>,
+    decoder: flate2::write::MultiGzDecoder<Vec<u8>>,
     is_empty: bool,
 }
 
+#[cfg(feature = "http-client")]
 impl Gunzip {
     pub(super) fn new() -> Self {
-        Self { decoder: MultiGzDecoder::new(Vec::new()), is_empty: true }
+        Self { decoder: flate2::write::MultiGzDecoder::new(Vec::new()), is_empty: true }
     }
 
     /// Takes the next bytes of the body, and hands what they hold to `push`.
@@ -69,13 +73,20 @@ impl Gunzip {
     }
 }
 
+#[cfg(feature = "http-client")]
 fn damaged(why: &dyn std::fmt::Display, host: &str) -> Error {
     let text = format!("the gzip'd answer of '{host}' is damaged ({why}): try again");
     Error::new(ErrorKind::Corrupt, text)
 }
 
+/// What a gzip'd body holds, inflated as it is read.
+#[cfg(feature = "serve")]
+pub(crate) fn reader(body: impl BufRead) -> impl Read {
+    flate2::bufread::MultiGzDecoder::new(body)
+}
+
 /// `content` as such a body.
-#[cfg(test)]
+#[cfg(all(test, feature = "http-client"))]
 pub(super) fn gzip(content: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     encoder.write_all(content).and_then(|()| encoder.finish()).expect("memory takes all")

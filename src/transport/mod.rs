@@ -6,8 +6,8 @@
 
 #[cfg(feature = "http-client")]
 mod failure;
-#[cfg(feature = "http-client")]
-mod gzip;
+#[cfg(any(feature = "http-client", feature = "serve"))]
+pub(crate) mod gzip;
 #[cfg(feature = "http-client")]
 mod http;
 #[cfg(feature = "http-client")]

@@ -16,6 +16,7 @@ mod ls;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod refs;
+mod serve;
 mod session;
 mod shell;
 mod tree;
@@ -38,6 +39,7 @@ pub(super) use ls::Ls;
 #[cfg(feature = "mcp")]
 pub(super) use mcp::Mcp;
 pub(super) use refs::{Order, Refs};
+pub(super) use serve::{LogFormat, Serve};
 pub(super) use session::Session;
 pub(super) use shell::{Completions, Man};
 pub(super) use tree::{DEFAULT_MAX_ENTRIES, Tree};
@@ -74,6 +76,8 @@ pub(super) enum Verb {
     Man(Man),
     /// Write the index of a pack
     IndexPack(IndexPack),
+    /// Serve a folder of repositories over HTTP
+    Serve(Serve),
     /// Answer requests, a line of JSON each
     Session(Session),
     /// Serve one git client on standard input and output
@@ -91,6 +95,7 @@ impl Verb {
             Self::Completions(_)
             | Self::IndexPack(_)
             | Self::Man(_)
+            | Self::Serve(_)
             | Self::Session(_)
             | Self::UploadPack(_)
             | Self::Start(_) => None,

@@ -8,8 +8,8 @@ use crate::disk::Repository;
 use crate::error::Error;
 use crate::limits::{Budget, Limits, NeverInterrupt};
 use crate::parallel::Pool;
-use crate::server::stdio::{Talk, serve};
-use crate::server::{ServeOptions, Served};
+use crate::server::stdio::serve;
+use crate::server::{ServeOptions, Served, Talk};
 
 /// Serves until the client is done.
 pub(in crate::cli) fn upload_pack(args: &UploadPack) -> Result<u8, Error> {
@@ -31,15 +31,7 @@ pub(in crate::cli) fn upload_pack(args: &UploadPack) -> Result<u8, Error> {
     Ok(FOUND)
 }
 
-/// The highest version that the client names in `GIT_PROTOCOL`, a list of `key=value` with
-/// colons between; 0 when it names none that is known.
+/// What the client names in `GIT_PROTOCOL`.
 fn asked_version() -> u8 {
-    let asked = std::env::var_os("GIT_PROTOCOL").unwrap_or_default();
-    let asked = asked.to_string_lossy();
-    let versions = asked.split(':').filter_map(|pair| pair.strip_prefix("version="));
-    versions
-        .filter_map(|version| version.parse().ok())
-        .filter(|version| *version <= 2)
-        .max()
-        .unwrap_or(0)
+    Talk::version_asked(&std::env::var_os("GIT_PROTOCOL").unwrap_or_default().to_string_lossy())
 }

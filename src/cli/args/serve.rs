@@ -1,0 +1,56 @@
+//! `gitsip serve`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::common::{parse_size, parse_time};
+
+#[derive(Debug, Args)]
+#[command(args_override_self = true, after_help = SERVE_HELP)]
+pub(in crate::cli) struct Serve {
+    /// The folder that repositories are in, at any depth
+    #[arg(value_name = "DIR")]
+    pub(in crate::cli) root: PathBuf,
+    /// Where to listen
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8418")]
+    pub(in crate::cli) addr: SocketAddr,
+    /// Listen at this socket file instead
+    #[arg(long, value_name = "PATH", conflicts_with = "addr")]
+    pub(in crate::cli) unix: Option<PathBuf>,
+    /// Print a line for each request as text or json [text]
+    #[arg(long, value_name = "FORM", value_enum, default_value = "text")]
+    #[arg(hide_default_value = true, hide_possible_values = true)]
+    pub(in crate::cli) log_format: LogFormat,
+    /// Memory of all requests together: 64MiB, 1g [512M]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(in crate::cli) max_memory: Option<u64>,
+    /// Requests that are worked on at once [256]
+    #[arg(long, value_name = "N")]
+    pub(in crate::cli) max_requests: Option<usize>,
+    /// Wait so long for others before the answer is 503 [10]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, hide_short_help = true)]
+    pub(in crate::cli) max_wait: Option<Duration>,
+    /// Give up clients that do next to nothing [60]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub(in crate::cli) stall_timeout: Option<Duration>,
+    /// Serve objects that no ref reaches by their ids
+    #[arg(long)]
+    pub(in crate::cli) allow_any_want: bool,
+}
+
+/// How the line for a request looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(in crate::cli) enum LogFormat {
+    Json,
+    Text,
+}
+
+const SERVE_HELP: &str = "\
+Clients clone http://IP:PORT/PATH/IN/DIR. HTTPS is the business of a proxy.
+
+Examples:
+  gitsip serve . --unix git.sock
+  gitsip serve .. --addr 0.0.0.0:8418 --log-format json";

@@ -1,0 +1,55 @@
+//! A request that is not answered: the status, and words for whoever sent it.
+
+use std::time::Duration;
+
+use http::StatusCode;
+
+use crate::error::{Error, ErrorKind};
+
+/// Why there is no answer. The words never name a path of this machine.
+#[derive(Clone, Debug)]
+pub(super) struct Problem {
+    pub(super) status: StatusCode,
+    pub(super) words: String,
+    /// After what time it may be tried again.
+    pub(super) retry_after: Option<Duration>,
+    /// What happened, for the log.
+    pub(super) error: Option<String>,
+}
+
+impl Problem {
+    pub(super) fn new(status: StatusCode, words: impl Into<String>) -> Self {
+        Self { status, words: words.into(), retry_after: None, error: None }
+    }
+
+    /// What is not there, and what is none of the caller's business.
+    pub(super) fn not_found() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "there is no such repository or page here")
+    }
+
+    /// Too much is going on.
+    pub(super) fn overloaded() -> Self {
+        let words = "the server is busy: try again in a while";
+        let busy = Self::new(StatusCode::SERVICE_UNAVAILABLE, words);
+        Self { retry_after: Some(RETRY_AFTER), ..busy }
+    }
+
+    pub(super) fn method(allowed: &str) -> Self {
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, format!("only {allowed} is understood here"))
+    }
+
+    /// Something went wrong here, which only the log hears of.
+    pub(super) fn internal(error: &Error) -> Self {
+        let problem = match error.kind() {
+            ErrorKind::Limit | ErrorKind::Cancelled => Self::overloaded(),
+            _ => Self::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "the server cannot read the repository: tell its owner",
+            ),
+        };
+        Self { error: Some(error.to_string()), ..problem }
+    }
+}
+
+/// What a client that comes too early waits.
+const RETRY_AFTER: Duration = Duration::from_secs(5);

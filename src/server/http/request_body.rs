@@ -1,0 +1,157 @@
+//! The body of a request: taken whole, within a size and a pace, and read again without its
+//! gzip.
+//!
+//! Nothing can be answered before all of a request is there, so none holds a thread while it
+//! still arrives.
+
+use std::io::{self, Cursor, Read};
+use std::pin::{Pin, pin};
+use std::time::{Duration, Instant};
+
+use http::{HeaderMap, StatusCode, header};
+use http_body::Body as HttpBody;
+
+use super::options::HostingOptions;
+use super::problem::Problem;
+use crate::error::Error;
+use crate::limits::{Budget, Reservation};
+use crate::transport::gzip;
+
+/// A body as it came.
+#[derive(Debug)]
+pub(super) struct RequestBody {
+    bytes: Vec<u8>,
+    paid: Reservation,
+    is_gzip: bool,
+}
+
+impl RequestBody {
+    /// Takes all of `body`, which is paid from `budget`.
+    pub(super) async fn take<B>(
+        headers: &HeaderMap,
+        body: B,
+        options: &HostingOptions,
+        budget: &Budget,
+    ) -> Result<Self, Problem>
+    where
+        B: HttpBody,
+        B::Error: std::fmt::Display,
+    {
+        let is_gzip = is_gzip(headers)?;
+        let mut taken = Self { bytes: Vec::new(), paid: budget.empty(), is_gzip };
+        let mut body = pin!(body);
+        let declared = body.size_hint().lower();
+        if declared > options.max_request_bytes {
+            return Err(too_large(options.max_request_bytes));
+        }
+        let begun = Instant::now();
+        loop {
+            let due = begun + allowed(taken.bytes.len(), options);
+            let frame = tokio::time::timeout_at(due.into(), next_frame(body.as_mut()));
+            match frame.await {
+                Ok(None) => return Ok(taken),
+                Ok(Some(Ok(data))) => taken.push(data, options)?,
+                Ok(Some(Err(error))) => {
+                    let why = format!("the request's body ends early: {error}");
+                    return Err(Problem::new(StatusCode::BAD_REQUEST, why));
+                }
+                Err(_) => {
+                    let why = "the request's body came too slowly";
+                    return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, why));
+                }
+            }
+        }
+    }
+
+    fn push(&mut self, mut data: impl bytes::Buf, options: &HostingOptions) -> Result<(), Problem> {
+        while data.has_remaining() {
+            let chunk = data.chunk();
+            if (self.bytes.len() + chunk.len()) as u64 > options.max_request_bytes {
+                return Err(too_large(options.max_request_bytes));
+            }
+            let more = chunk.len() as u64;
+            self.paid.grow(more).map_err(|limit| Problem::internal(&Error::from(limit)))?;
+            self.bytes.extend_from_slice(chunk);
+            data.advance(more as usize);
+        }
+        Ok(())
+    }
+
+    /// Bytes as they came.
+    pub(super) fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    /// What was sent, without its gzip, up to `max_inflated_bytes`.
+    pub(super) fn reader(self, max_inflated_bytes: u64) -> Reader {
+        let Self { bytes, paid, is_gzip } = self;
+        let plain = Cursor::new(bytes);
+        let from: Box<dyn Read + Send> = match is_gzip {
+            true => Box::new(gzip::reader(plain)),
+            false => Box::new(plain),
+        };
+        Reader { from, left: max_inflated_bytes, max_inflated_bytes, problem: None, _paid: paid }
+    }
+}
+
+/// Reads a body. What is wrong with it is kept beside the error that a reader can give.
+pub(super) struct Reader {
+    from: Box<dyn Read + Send>,
+    left: u64,
+    max_inflated_bytes: u64,
+    pub(super) problem: Option<Problem>,
+    _paid: Reservation,
+}
+
+impl Read for Reader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.from.read(buffer).inspect_err(|error| {
+            let why = format!("the request's gzip is damaged: {error}");
+            self.problem = Some(Problem::new(StatusCode::BAD_REQUEST, why));
+        })?;
+        match self.left.checked_sub(read as u64) {
+            Some(left) => self.left = left,
+            None => {
+                self.problem = Some(too_large(self.max_inflated_bytes));
+                return Err(io::ErrorKind::FileTooLarge.into());
+            }
+        }
+        Ok(read)
+    }
+}
+
+async fn next_frame<B: HttpBody>(mut body: Pin<&mut B>) -> Option<Result<B::Data, B::Error>> {
+    loop {
+        match std::future::poll_fn(|context| body.as_mut().poll_frame(context)).await? {
+            // Trailers say nothing here.
+            Ok(frame) => {
+                if let Ok(data) = frame.into_data() {
+                    return Some(Ok(data));
+                }
+            }
+            Err(error) => return Some(Err(error)),
+        }
+    }
+}
+
+/// The time in which as many bytes must have come.
+fn allowed(bytes: usize, options: &HostingOptions) -> Duration {
+    let seconds = bytes as u64 / options.min_bytes_per_second.max(1);
+    options.max_stall + Duration::from_secs(seconds)
+}
+
+fn is_gzip(headers: &HeaderMap) -> Result<bool, Problem> {
+    match headers.get(header::CONTENT_ENCODING).map(|value| value.as_bytes()) {
+        None | Some(b"identity") => Ok(false),
+        Some(b"gzip" | b"x-gzip") => Ok(true),
+        Some(_) => {
+            let why = "a body may be plain or gzip, nothing else";
+            Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, why))
+        }
+    }
+}
+
+fn too_large(max: u64) -> Problem {
+    let why = format!("the request's body is larger than the {max} bytes that are taken");
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, why)
+}

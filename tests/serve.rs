@@ -1,0 +1,18 @@
+//! Does real git get from `gitsip serve` what it gets from its own server, and does nobody get
+//! more?
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used)]
+
+#[path = "serve/clones.rs"]
+mod clones;
+#[path = "serving/copy.rs"]
+mod copy;
+#[allow(dead_code, reason = "each test file uses another part")]
+#[path = "serving/history.rs"]
+mod history;
+#[path = "serve/hostile.rs"]
+mod hostile;
+#[path = "serve/server.rs"]
+mod server;
+mod support;
