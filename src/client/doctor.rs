@@ -9,6 +9,7 @@
 mod facts;
 pub mod headers;
 mod meaning;
+mod refs;
 mod verdict;
 
 use crate::object::Kind;
