@@ -157,7 +157,7 @@ fn abbreviated<S: Source>(source: &S, name: &BStr, refs: &[Ref]) -> Result<Resol
         .filter(|id| id.to_string().starts_with(&prefix))
         .collect();
     ids.extend(source.store().ids_with_prefix(prefix.as_bytes(), MAX_CANDIDATES)?);
-    ids.sort();
+    ids.sort_unstable();
     ids.dedup();
     if ids.len() > 1 {
         // As git does where a commit is wanted: what is known to be none does not count.

@@ -72,7 +72,7 @@ impl Folder {
             let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
             kept.push((used, path.clone(), key.to_owned(), metadata.len()));
         }
-        kept.sort();
+        kept.sort_unstable();
         for (_, path, key, len) in kept {
             if total <= self.max_bytes {
                 break;

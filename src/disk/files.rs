@@ -35,7 +35,7 @@ pub(super) fn list(path: &Path) -> Result<Vec<std::fs::DirEntry>, StoreError> {
     };
     let entries: io::Result<Vec<_>> = entries.collect();
     let mut entries = entries.map_err(|error| io_error(path, error))?;
-    entries.sort_by_key(std::fs::DirEntry::file_name);
+    entries.sort_unstable_by_key(std::fs::DirEntry::file_name);
     Ok(entries)
 }
 

@@ -85,7 +85,7 @@ impl PathFilter {
             .iter()
             .map(|prefix| normalise(prefix.as_ref(), limits))
             .collect::<Result<_, _>>()?;
-        sorted.sort();
+        sorted.sort_unstable();
         Ok(Self { prefixes: outermost(sorted), globs, names: None, turn: None })
     }
 
@@ -247,7 +247,7 @@ impl Globs {
         })?;
         let has_includes = rules.iter().any(|rule| !rule.excludes);
         let mut roots = roots.unwrap_or_default();
-        roots.sort();
+        roots.sort_unstable();
         Ok(Self { set, rules, has_includes, roots: outermost(roots) })
     }
 

@@ -32,7 +32,7 @@ impl FromArgMatches for Types {
             let names = matches.get_many::<String>(id).into_iter().flatten();
             words.extend(places.zip(names).map(|(at, name)| (at, format!("{mark}{name}"))));
         }
-        words.sort();
+        words.sort_unstable();
         Ok(Self(words.into_iter().map(|(_, word)| word).collect()))
     }
 

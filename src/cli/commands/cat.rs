@@ -86,7 +86,7 @@ async fn read_words<S: Source>(
         let found = snapshot.read_many(&paths, ReadOptions::default()).await?;
         answers.extend(at.into_iter().zip(found));
     }
-    answers.sort_by_key(|(at, _)| *at);
+    answers.sort_unstable_by_key(|(at, _)| *at);
     Ok(answers.into_iter().map(|(_, answer)| answer).collect())
 }
 
