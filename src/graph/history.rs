@@ -32,10 +32,21 @@ pub struct CommitFacts {
 /// What [`range`] came to.
 #[derive(Debug)]
 pub struct Range {
-    /// The commits and their trees, newest first.
-    pub commits: PaidVec<(ObjectId, ObjectId)>,
+    /// The commits, newest first.
+    pub commits: PaidVec<InRange>,
     /// The commits next to these that are excluded.
     pub edges: PaidVec<ObjectId>,
+}
+
+/// A commit of a [`Range`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InRange {
+    /// The commit.
+    pub id: ObjectId,
+    /// Its snapshot.
+    pub tree: ObjectId,
+    /// Where its first parent is in [`Range::commits`], if it is.
+    pub first_parent: Option<u32>,
 }
 
 /// The facts of the commit `id`; `None` when the store does not have it.
@@ -111,17 +122,39 @@ pub fn range<S: Objects + ?Sized>(
         }
         walk.open -= 1;
         walk.oldest = walk.oldest.min(next.facts.seconds);
-        found.push((next.row, next.facts.tree))?;
+        let mut first_parent = None;
         if !walk.is_cut(next.row) {
             for parent in &next.facts.parents {
-                walk.enqueue(parent, REACHED)?;
+                let row = walk.enqueue(parent, REACHED)?;
+                first_parent.get_or_insert(row);
             }
         }
+        found.push(Found { row: next.row, tree: next.facts.tree, first_parent })?;
     }
-    let marks = &walk.marks;
+    collect(&walk.marks, &found, budget)
+}
+
+/// A commit that a walk visited, by its row.
+struct Found {
+    row: u32,
+    tree: ObjectId,
+    first_parent: Option<u32>,
+}
+
+/// What was found and is not excluded after all.
+fn collect(marks: &Marks, found: &[Found], budget: &Budget) -> Result<Range, Error> {
     let mut range = Range { commits: PaidVec::new(budget), edges: PaidVec::new(budget) };
-    for (row, tree) in found.iter().filter(|(row, _)| !marks.any(*row, EXCLUDED)) {
-        range.commits.push((marks.id(*row), *tree))?;
+    let kept = || found.iter().filter(|found| !marks.any(found.row, EXCLUDED));
+    let mut places = PaidVec::new(budget);
+    places.lengthen(marks.len(), None)?;
+    for (place, found) in (0_u32..).zip(kept()) {
+        if let Some(of_row) = places.get_mut(found.row as usize) {
+            *of_row = Some(place);
+        }
+    }
+    for Found { row, tree, first_parent } in kept() {
+        let parent = first_parent.and_then(|row| places.get(row as usize).copied().flatten());
+        range.commits.push(InRange { id: marks.id(*row), tree: *tree, first_parent: parent })?;
     }
     for row in marks.with(EXCLUDED | REACHED) {
         range.edges.push(marks.id(row))?;
@@ -141,8 +174,8 @@ struct Walk<'a, S: ?Sized> {
 }
 
 impl<S: Objects + ?Sized> Walk<'_, S> {
-    /// Visits `id` later, if it was not seen, and adds a mark to it.
-    fn enqueue(&mut self, id: &ObjectId, mark: u8) -> Result<(), Error> {
+    /// Visits `id` later, if it was not seen, and adds a mark to it; its row.
+    fn enqueue(&mut self, id: &ObjectId, mark: u8) -> Result<u32, Error> {
         let row = self.marks.row(id)?;
         if self.marks.any(row, EXCLUDED | REACHED) {
             if mark == EXCLUDED && !self.marks.any(row, EXCLUDED) {
@@ -152,16 +185,17 @@ impl<S: Objects + ?Sized> Walk<'_, S> {
                 }
             }
             self.marks.add(row, mark);
-            return Ok(());
+            return Ok(row);
         }
         self.marks.add(row, mark);
         match commit_facts(self.store, id)? {
             Some(facts) => {
                 self.open += usize::from(mark == REACHED);
-                Ok(self.queue.push(Queued { row, facts })?)
+                self.queue.push(Queued { row, facts })?;
+                Ok(row)
             }
             // What the other side has need not be whole here.
-            None if mark == EXCLUDED => Ok(()),
+            None if mark == EXCLUDED => Ok(row),
             None => Err(StoreError::Missing { id: *id }.into()),
         }
     }

@@ -5,6 +5,6 @@ mod history;
 mod marks;
 mod reach;
 
-pub use history::{CommitFacts, Cuts, Range, commit_facts, range};
+pub use history::{CommitFacts, Cuts, InRange, Range, commit_facts, range};
 pub use marks::Marks;
 pub use reach::Reach;

@@ -22,7 +22,7 @@ pub use ident::{IdentRef, Time};
 pub use mode::{EntryKind, Mode};
 pub use name::{Suspicion, suspicious_name};
 pub use tag::{Tag, TagRef};
-pub use tree::{NewEntries, Tree, TreeEntry, TreeEntryRef, TreeIter, TreeRef, compare_entries};
+pub use tree::{SeenTree, Tree, TreeEntry, TreeEntryRef, TreeIter, TreeRef, compare_entries};
 
 /// The four kinds of object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

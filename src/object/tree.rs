@@ -14,7 +14,7 @@ use bstr::{BStr, BString, ByteSlice as _};
 use super::{EntryKind, Mode, ObjectError};
 use crate::oid::{ObjectFormat, ObjectId};
 
-pub use news::NewEntries;
+pub use news::SeenTree;
 
 /// A tree's content, borrowed.
 ///

@@ -9,6 +9,7 @@
 
 pub mod write;
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::error::{Error, ErrorKind};
@@ -230,15 +231,26 @@ impl<D: AsRef<[u8]>> PackIndex<D> {
     /// The first place within `range` whose id is not below `raw`, or its end.
     fn first_at_or_after(&self, range: Range<u32>, raw: &[u8]) -> u32 {
         let Range { start: mut low, end: mut high } = range;
+        let wanted = first_word(raw);
         while low < high {
             let middle = low + (high - low) / 2;
+            // Eight bytes tell nearly all ids apart, and are compared without a call.
+            let is_below = |id: &[u8]| match first_word(id).cmp(&wanted) {
+                Ordering::Equal => id < raw,
+                order => order.is_lt(),
+            };
             match self.raw_id(middle) {
-                Some(id) if id < raw => low = middle + 1,
+                Some(id) if is_below(id) => low = middle + 1,
                 _ => high = middle,
             }
         }
         low
     }
+}
+
+/// The first eight bytes of an id as a number of the same order.
+fn first_word(bytes: &[u8]) -> u64 {
+    bytes.first_chunk().map_or(0, |word| u64::from_be_bytes(*word))
 }
 
 impl Layout {

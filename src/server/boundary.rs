@@ -5,7 +5,7 @@
 //! (`unshallow`), whose parents are then wanted as if it had asked for them.
 
 use crate::error::{Error, ErrorKind};
-use crate::graph::{Cuts, Marks, Range, commit_facts, range};
+use crate::graph::{Cuts, InRange, Marks, Range, commit_facts, range};
 use crate::limits::{Budget, Interrupt, LimitExceeded, PaidVec, Reservation};
 use crate::oid::{ObjectFormat, ObjectId};
 use crate::protocol::{Deepen, FetchRequest};
@@ -63,7 +63,7 @@ pub(super) fn boundary<S: Objects + ?Sized>(
         Deepen::Depth(depth) if request.deepen_relative => {
             let none = Cuts::new();
             let all = range(store, &none, tips, &[], None, budget, interrupt)?;
-            let from = all.commits.iter().map(|(id, _)| *id).filter(|id| has(&theirs, id));
+            let from = all.commits.iter().map(|commit| commit.id).filter(|id| has(&theirs, id));
             by_depth(&from.collect::<Vec<_>>(), depth.saturating_add(1))?
         }
         Deepen::Depth(depth) => by_depth(tips, *depth)?,
@@ -180,10 +180,10 @@ fn by_range<S: Objects + ?Sized>(
     budget: &Budget,
 ) -> Result<Reached, Error> {
     let mut reached = Reached::new(store.format(), budget);
-    for (id, _) in &range.commits {
-        reached.add(id, SEEN)?;
+    for commit in &range.commits {
+        reached.add(&commit.id, SEEN)?;
     }
-    for (id, _) in &range.commits {
+    for InRange { id, .. } in &range.commits {
         let facts = commit_facts(store, id)?;
         let parents = facts.iter().flat_map(|facts| &facts.parents);
         let lacks = parents.into_iter().any(|parent| !reached.marks.has(parent, SEEN));

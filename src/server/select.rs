@@ -5,13 +5,16 @@
 //! What the client has is told by its commits: of those next to what is sent, every file
 //! counts as had.
 
-use bytes::Bytes;
+mod folders;
+mod lines;
 
+use self::folders::{Folder, Folders};
+use self::lines::Lines;
 use super::filter_rule::FilterRule;
 use crate::error::Error;
-use crate::graph::{Cuts, Marks, commit_facts, range};
+use crate::graph::{Cuts, InRange, Marks, commit_facts, range};
 use crate::limits::{Budget, Interrupt, LimitExceeded, Limits, PaidVec, Which, check};
-use crate::object::{EntryKind, Kind, NewEntries, TreeRef};
+use crate::object::{EntryKind, Kind, TreeRef};
 use crate::oid::ObjectId;
 use crate::store::{Object, Objects, StoreError, through_tags};
 
@@ -69,7 +72,7 @@ pub(super) fn select<S: Objects + ?Sized>(
         depths: PaidVec::new(budget),
         waiting: PaidVec::new(budget),
         had: PaidVec::new(budget),
-        last: Vec::new(),
+        folders: Folders::new(budget),
         entries: 0,
     };
     let mut tips = Vec::new();
@@ -88,15 +91,12 @@ pub(super) fn select<S: Objects + ?Sized>(
             walk.mark_had(facts.tree)?;
         }
     }
-    for (id, tree) in &commits.commits {
-        if walk.filter.takes(Kind::Commit) || walk.chosen.marks.has(id, WANTED) {
-            walk.send(id)?;
-        }
-        walk.tree(*tree, 0)?;
+    for commit in Lines::new(&commits.commits, budget)? {
+        walk.commit(commit)?;
     }
     for id in folders {
         walk.send(&id)?;
-        walk.below(id, None)?;
+        walk.below(id, 0, Folder::WANTED)?;
         walk.drain()?;
     }
     for (tag, target) in &wanted.tags {
@@ -115,16 +115,24 @@ struct Walk<'a, S: ?Sized> {
     chosen: Selection,
     /// Of each row, how deep its tree was met, plus one; kept where a filter asks.
     depths: PaidVec<u32>,
-    /// Trees to be read, and how deep what is in them lies.
-    waiting: PaidVec<(ObjectId, u32)>,
+    /// Trees to be read, how deep what is in them lies, and at which path.
+    waiting: PaidVec<(ObjectId, u32, Folder)>,
     /// Trees of the client's to be read.
     had: PaidVec<ObjectId>,
-    /// The tree that was read last at each depth: at most as many as folders may be deep.
-    last: Vec<Bytes>,
+    folders: Folders,
     entries: u64,
 }
 
 impl<S: Objects + ?Sized> Walk<'_, S> {
+    /// Sends a commit, and what is in it.
+    fn commit(&mut self, commit: &InRange) -> Result<(), Error> {
+        if self.filter.takes(Kind::Commit) || self.chosen.marks.has(&commit.id, WANTED) {
+            self.send(&commit.id)?;
+        }
+        self.meet_tree(commit.tree, 0, Folder::HISTORY, b"")?;
+        self.drain()
+    }
+
     /// Takes what the client names: tags are followed, and what is no commit is sent.
     fn want(
         &mut self,
@@ -172,21 +180,23 @@ impl<S: Objects + ?Sized> Walk<'_, S> {
         Ok(())
     }
 
-    /// A tree `depth` steps below a root, and what is below it.
-    fn tree(&mut self, id: ObjectId, depth: u32) -> Result<(), Error> {
-        self.meet_tree(id, depth)?;
-        self.drain()
-    }
-
+    /// Reads the trees that wait, and those in them.
     fn drain(&mut self) -> Result<(), Error> {
-        while let Some((id, depth)) = self.waiting.pop() {
-            self.below(id, Some(depth))?;
+        while let Some((id, depth, folder)) = self.waiting.pop() {
+            self.below(id, depth, folder)?;
         }
         Ok(())
     }
 
-    /// Sends a tree if the filter lets it, and has it read if it was not, or only deeper.
-    fn meet_tree(&mut self, id: ObjectId, depth: u32) -> Result<(), Error> {
+    /// Sends a tree `depth` steps below a root if the filter lets it, and has it read if it was
+    /// not, or only deeper. It is called `name` in `folder`.
+    fn meet_tree(
+        &mut self,
+        id: ObjectId,
+        depth: u32,
+        folder: Folder,
+        name: &[u8],
+    ) -> Result<(), Error> {
         let marks = &mut self.chosen.marks;
         let row = marks.row(&id)?;
         let is_had = marks.any(row, HAD);
@@ -202,7 +212,8 @@ impl<S: Objects + ?Sized> Walk<'_, S> {
             self.send_row(row);
         }
         if self.filter.looks_below(depth) {
-            self.waiting.push((id, depth))?;
+            let path = self.folders.inside(folder, name)?;
+            self.waiting.push((id, depth + 1, path))?;
         }
         Ok(())
     }
@@ -219,38 +230,29 @@ impl<S: Objects + ?Sized> Walk<'_, S> {
         Ok(())
     }
 
-    /// What is in a tree; `depth` is its own, and a tree that was wanted itself has none.
-    fn below(&mut self, id: ObjectId, depth: Option<u32>) -> Result<(), Error> {
+    /// Looks at what is in a tree, `depth` steps below a root.
+    fn below(&mut self, id: ObjectId, depth: u32, folder: Folder) -> Result<(), Error> {
         let tree = self.read(&id)?;
-        let depth = depth.map_or(0, |depth| depth + 1);
         let takes_blobs = self.filter.takes(Kind::Blob) && self.filter.takes_depth(depth);
         let first = self.waiting.len();
-        // What the last tree of this depth had too was met there.
-        let before = self.last_at(depth, &tree.bytes);
-        for entry in NewEntries::new(&before, &tree.bytes, self.store.format()) {
-            let entry = entry.map_err(|error| damaged(error.into(), &id))?;
-            match entry.kind() {
-                EntryKind::Tree => self.meet_tree(entry.id, depth)?,
-                EntryKind::Gitlink => {}
-                _ if takes_blobs => self.meet_blob(&entry.id)?,
-                _ => {}
-            }
+        // What the last tree of this path had too was met there, equally deep.
+        let mut seen = self.folders.take(folder)?;
+        seen.look_at(tree.bytes, self.store.format(), |entry| {
             self.count_entry()?;
-        }
+            match entry.kind() {
+                EntryKind::Tree => self.meet_tree(entry.id, depth, folder, entry.name),
+                EntryKind::Gitlink => Ok(()),
+                _ if takes_blobs => self.meet_blob(&entry.id),
+                _ => Ok(()),
+            }
+        })
+        .map_err(|error| damaged(error, &id))?;
+        self.folders.put(folder, seen)?;
         // Taken from the end: the first folder of a tree comes first.
         if let Some(new) = self.waiting.get_mut(first..) {
             new.reverse();
         }
         Ok(())
-    }
-
-    /// The tree that was read last at a depth, in whose place `tree` comes.
-    fn last_at(&mut self, depth: u32, tree: &Bytes) -> Bytes {
-        let at = depth as usize;
-        if self.last.len() <= at {
-            self.last.resize(at + 1, Bytes::new());
-        }
-        self.last.get_mut(at).map(|last| std::mem::replace(last, tree.clone())).unwrap_or_default()
     }
 
     fn meet_blob(&mut self, id: &ObjectId) -> Result<(), Error> {

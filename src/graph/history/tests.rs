@@ -72,8 +72,19 @@ impl History {
         let budget = Budget::new(1 << 20);
         let (tips, excluded) = (self.ids(tips), self.ids(excluded));
         let found = range(self, &cuts, &tips, &excluded, None, &budget, &NeverInterrupt).unwrap();
-        let number = |id| self.ids.iter().position(|of| of == id).unwrap();
-        found.commits.iter().map(|(id, _)| number(id)).collect()
+        let number = |id: &ObjectId| self.ids.iter().position(|of| of == id).unwrap();
+        let parent = |at: u32| found.commits[at as usize].id;
+        let check = |commit: &InRange| {
+            let at = number(&commit.id);
+            let parents = &self.parents[at];
+            let first = parents.first().filter(|_| !cuts.contains(&commit.id));
+            let first = first
+                .map(|&at| self.ids[at])
+                .filter(|id| found.commits.iter().any(|commit| commit.id == *id));
+            assert_eq!(commit.first_parent.map(parent), first);
+            at
+        };
+        found.commits.iter().map(check).collect()
     }
 }
 
