@@ -59,11 +59,13 @@ impl Stop {
         self.0.stopped.notify(usize::MAX);
     }
 
-    /// `work`, given up as soon as this is stopped.
-    pub(crate) async fn guard<T>(
-        &self,
-        work: impl Future<Output = Result<T, Error>>,
-    ) -> Result<T, Error> {
+    /// `work`, given up as soon as this is stopped: for what takes no `Stop` of its own, as
+    /// opening a repository and taking a snapshot.
+    ///
+    /// # Errors
+    ///
+    /// Those of `work`, and `Cancelled`.
+    pub async fn guard<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         // Listening starts before the look, so that no stop falls in between.
         let mut stopped = pin!(self.0.stopped.listen());
         self.check()?;

@@ -1,0 +1,37 @@
+// Code as people write it, which `tsc --strict` has to let through, and mistakes which it
+// has to find.
+
+import { GitsipError, open, textOf, type Hit } from "gitsip";
+
+export async function sample(url: string): Promise<string[]> {
+  using repo = await open(url, {
+    auth: async (origin, asked) => (asked === "first" ? { token: origin } : null),
+    signal: AbortSignal.timeout(1000),
+    maxMemory: 64 << 20,
+    onProgress: ({ phase, bytes }) => console.log(phase, bytes),
+    fetch: (input, init) => fetch(input, init),
+  });
+  const snap = await repo.snapshot("HEAD");
+  const { bytes, mode } = await snap.read("README.md");
+  const lines: string[] = [mode, String(bytes.byteLength)];
+  for await (const hit of snap.grep(/TODO|FIXME/i, { globs: ["*.rs"] })) lines.push(line(hit));
+  for await (const file of snap.grep("x", { output_mode: "count" })) lines.push(`${file.count}`);
+  const text: string = await snap.fs.readFile("/README.md", "utf8");
+  const raw: Uint8Array = await snap.fs.readFile("/README.md");
+  for (const entry of await snap.fs.readdir("/", { withFileTypes: true })) {
+    if (entry.isDirectory()) lines.push(entry.name);
+  }
+  for (const file of await snap.readMany(["a", "b"])) {
+    if (file instanceof GitsipError) lines.push(file.code, file.hint);
+    else lines.push(file.text());
+  }
+  // @ts-expect-error: there is no such option
+  await open(url, { memory: 1 });
+  // @ts-expect-error: a hit has no count
+  for await (const hit of snap.grep("x")) hit.count;
+  return [...lines, text, String(raw.length)];
+}
+
+function line(hit: Hit): string {
+  return `${textOf(hit.path)}:${hit.line}:${textOf(hit.text)}`;
+}
