@@ -27,17 +27,29 @@ export function errorOf(thrown) {
 }
 
 export function usage(code, message) {
-  return new GitsipError({ code, kind: "usage", message: `usage: ${message}`, hint: "correct the question", retryable: false });
+  return new GitsipError({
+    code,
+    kind: "usage",
+    message: `usage: ${message}`,
+    hint: "correct the question",
+    retryable: false,
+  });
 }
 
 export function cancelled(cause) {
   const message = "cancelled: the signal was aborted";
   const hint = "ask again; what was fetched is kept";
-  return new GitsipError({ code: "cancelled", kind: "cancelled", message, hint, retryable: true }, { cause });
+  return new GitsipError(
+    { code: "cancelled", kind: "cancelled", message, hint, retryable: true },
+    { cause },
+  );
 }
 
 function broken(cause) {
   const message = `io: the WebAssembly failed (${cause}); this is a bug of gitsip`;
   const hint = "start the worker or page anew, and report it";
-  return new GitsipError({ code: "broken", kind: "io", message, hint, retryable: false }, { cause });
+  return new GitsipError(
+    { code: "broken", kind: "io", message, hint, retryable: false },
+    { cause },
+  );
 }

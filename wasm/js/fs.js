@@ -6,7 +6,19 @@ import { textOf } from "./text.js";
 /** As on Linux. */
 const MAX_LINKS = 40;
 const TYPES = { file: 0o100000, folder: 0o040000, symlink: 0o120000, submodule: 0o040000 };
-const WRITING = ["appendFile", "chmod", "mkdir", "rename", "rm", "rmdir", "symlink", "truncate", "unlink", "utimes", "writeFile"];
+const WRITING = [
+  "appendFile",
+  "chmod",
+  "mkdir",
+  "rename",
+  "rm",
+  "rmdir",
+  "symlink",
+  "truncate",
+  "unlink",
+  "utimes",
+  "writeFile",
+];
 
 /** The `fs.promises` of `snapshot`; it is its own `promises`. */
 export function fsOf(snapshot) {
@@ -33,7 +45,8 @@ class SnapshotFs {
     const encoding = typeof options === "string" ? options : options?.encoding;
     const file = await this.#try("open", path, async () => {
       const entry = await this.#follow(path);
-      if (isFolder(entry)) throw fsError("EISDIR", "illegal operation on a directory", "read", path);
+      if (isFolder(entry))
+        throw fsError("EISDIR", "illegal operation on a directory", "read", path);
       return this.#snapshot.read(textOf(entry.path));
     });
     if (!encoding || encoding === "buffer") return file.bytes;
@@ -79,7 +92,14 @@ class SnapshotFs {
   // What is at `path`, the last link not followed.
   async #at(path) {
     const inside = normal(path);
-    if (inside === "") return { path: { text: "" }, type: "folder", mode: "040000", id: this.#snapshot.commit, size: 0 };
+    if (inside === "")
+      return {
+        path: { text: "" },
+        type: "folder",
+        mode: "040000",
+        id: this.#snapshot.commit,
+        size: 0,
+      };
     return this.#snapshot.stat(inside);
   }
 
@@ -89,7 +109,8 @@ class SnapshotFs {
       const entry = await this.#at(at);
       if (entry.type !== "symlink") return entry;
       const target = await this.#target(entry);
-      if (target.startsWith("/")) throw fsError("ENOENT", "no such file or directory", "stat", path);
+      if (target.startsWith("/"))
+        throw fsError("ENOENT", "no such file or directory", "stat", path);
       at = joined(textOf(entry.path), target);
     }
     throw fsError("ELOOP", "too many symbolic links encountered", "stat", path);

@@ -106,7 +106,9 @@ class Transfer {
       this.#reader = body?.getReader();
       return { status: response.status, url: response.url || "", headers };
     } catch (error) {
-      throw error.code ? error : failure("not_streaming", `the given fetch answers with no Response: ${error}`);
+      throw error.code
+        ? error
+        : failure("not_streaming", `the given fetch answers with no Response: ${error}`);
     }
   }
 
@@ -168,7 +170,10 @@ function bytesOf(value) {
   if (ArrayBuffer.isView(value)) {
     return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
   }
-  throw failure("not_streaming", "the given fetch answers with a stream of something else than bytes");
+  throw failure(
+    "not_streaming",
+    "the given fetch answers with a stream of something else than bytes",
+  );
 }
 
 // Browsers say a bare `TypeError` for all that fails before the answer; Node tells a cause.
@@ -177,16 +182,17 @@ function mayBeRefusedPreflight(error) {
 }
 
 function whyNotSent(error) {
-  const cause = error?.cause ?? error;
-  const code = CAUSES[cause?.code] ?? (mayBeRefusedPreflight(error) ? "unreachable" : "connect");
   if (/header/i.test(error?.message ?? "") && error instanceof TypeError) {
     return failure("header", `the request has a header that HTTP cannot carry: ${reason(error)}`);
   }
-  const why =
-    code === "unreachable"
-      ? `the host cannot be reached, or does not let pages of other origins read it (${reason(error)}): look at the network, or give a corsProxy`
-      : `the host cannot be reached (${reason(cause)}): look at the address and the network`;
-  return failure(code, why);
+  if (mayBeRefusedPreflight(error)) {
+    const why = "the host cannot be reached, or does not let pages of other origins read it";
+    const advice = "look at the network, or give a corsProxy";
+    return failure("unreachable", `${why} (${reason(error)}): ${advice}`);
+  }
+  const cause = error?.cause ?? error;
+  const why = `the host cannot be reached (${reason(cause)}): look at the address and the network`;
+  return failure(CAUSES[cause?.code] ?? "connect", why);
 }
 
 const CAUSES = {

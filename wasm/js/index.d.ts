@@ -12,8 +12,18 @@ export class GitsipError extends Error {
   /** A stable word: that of `kind`, or a more precise one such as `is_folder`, `freed`. */
   code: string;
   kind:
-    | "auth" | "cancelled" | "conflict" | "corrupt" | "io" | "limit" | "malformed"
-    | "not_found" | "rate_limited" | "transport" | "unsupported" | "usage";
+    | "auth"
+    | "cancelled"
+    | "conflict"
+    | "corrupt"
+    | "io"
+    | "limit"
+    | "malformed"
+    | "not_found"
+    | "rate_limited"
+    | "transport"
+    | "unsupported"
+    | "usage";
   /** What a caller can do about errors of this kind. */
   hint: string;
   /** Whether the same question may succeed later. */
@@ -24,22 +34,28 @@ export class GitsipError extends Error {
  * Loads the WebAssembly from a module, an address, a response or bytes. `open` does it by
  * itself where `gitsip_bg.wasm` lies beside `index.js`.
  */
-export function init(source?: WebAssembly.Module | URL | string | Response | BufferSource): Promise<void>;
+export function init(
+  source?: WebAssembly.Module | URL | string | Response | BufferSource,
+): Promise<void>;
 
 /** Bytes of the WebAssembly's memory. It never shrinks: ending its worker gives it back. */
 export function wasmMemoryBytes(): number;
 
 /** A credential; a string is a token, in the form that the host wants. */
 export type Auth =
-  | string
-  | { token: string }
-  | { bearer: string }
-  | { username: string; password?: string };
+  string | { token: string } | { bearer: string } | { username: string; password?: string };
 
 export interface Progress {
   phase:
-    | "connecting" | "listing" | "waiting" | "receiving" | "resolving" | "over" | "pausing"
-    | "widening" | "working";
+    | "connecting"
+    | "listing"
+    | "waiting"
+    | "receiving"
+    | "resolving"
+    | "over"
+    | "pausing"
+    | "widening"
+    | "working";
   objects: number;
   total_objects: number | null;
   bytes: number;
@@ -49,7 +65,13 @@ export interface Progress {
 
 export interface OpenOptions {
   /** A credential, or who is asked for one: first, and once more when it was refused. */
-  auth?: Auth | null | ((origin: string, asked: "first" | "refused") => Auth | null | undefined | Promise<Auth | null | undefined>);
+  auth?:
+    | Auth
+    | null
+    | ((
+        origin: string,
+        asked: "first" | "refused",
+      ) => Auth | null | undefined | Promise<Auth | null | undefined>);
   /** Ends opening; each question takes one of its own. */
   signal?: AbortSignal;
   /** Bytes that everything the host sends may occupy at once; 256 MiB. */
@@ -60,7 +82,9 @@ export interface OpenOptions {
   /** Sends each request to this address with that of the repository behind it. */
   corsProxy?: string;
   /** Headers beside git's, or who makes them for an address. */
-  headers?: Record<string, string> | ((url: string) => Record<string, string> | Promise<Record<string, string>>);
+  headers?:
+    | Record<string, string>
+    | ((url: string) => Record<string, string> | Promise<Record<string, string>>);
 }
 
 export interface Signal {
@@ -122,7 +146,7 @@ export interface PrefetchQuery extends Signal {
 }
 
 export type Truncated =
-  | "budget" | "bytes" | "damaged" | "deadline" | "limit" | "requests" | "total" | "transfer";
+  "budget" | "bytes" | "damaged" | "deadline" | "limit" | "requests" | "total" | "transfer";
 
 export interface AnswerStats {
   requests: number;
@@ -330,9 +354,16 @@ export class Snapshot {
   ask(method: string, params?: object, options?: Signal): Promise<Answer<unknown>>;
   read(path: string, options?: Signal & { follow?: boolean }): Promise<File>;
   /** Fetched together; of a path that cannot be read the error. */
-  readMany(paths: Iterable<string>, options?: Signal & { follow?: boolean }): Promise<(File | GitsipError)[]>;
+  readMany(
+    paths: Iterable<string>,
+    options?: Signal & { follow?: boolean },
+  ): Promise<(File | GitsipError)[]>;
   /** Counted from 1: `"10:20"`, `"10:"`, `":20"`, `10`, `[10, 20]`. */
-  readLines(path: string, range?: string | number | [number, number], options?: Signal): Promise<FilePart>;
+  readLines(
+    path: string,
+    range?: string | number | [number, number],
+    options?: Signal,
+  ): Promise<FilePart>;
   ls(path?: string, query?: Bounds & { recursive?: boolean }): Promise<Entry[]>;
   stat(path: string, options?: Signal): Promise<Entry>;
   walk(path?: string, query?: Bounds): Pages<Entry>;

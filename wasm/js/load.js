@@ -5,31 +5,30 @@ import { usage } from "./errors.js";
 
 let loading;
 let exports;
+let defaultSource = () => new URL("./gitsip_bg.wasm", import.meta.url);
 
 /**
  * Loads the WebAssembly from `source`: a `WebAssembly.Module`, an address, a `Response` or
- * bytes. `open` does it by itself where the file lies beside this one; edge workers, which
- * may compile nothing, import the module and hand it over.
+ * bytes. `open` does it by itself where the file lies beside this one.
  */
 export function init(source) {
   loading ??= start(source).catch((error) => {
     loading = undefined;
-    throw usage("no_wasm", `the WebAssembly cannot be loaded (${error}): call init() with it first`);
+    throw usage(
+      "no_wasm",
+      `the WebAssembly cannot be loaded (${error}): call init() with it first`,
+    );
   });
   return loading;
 }
 
-async function start(source) {
-  const from = source ?? (await beside());
-  exports = await initWasm({ module_or_path: from });
+/** Where the WebAssembly comes from when nobody says it: for the entry of a runtime. */
+export function setDefaultSource(source) {
+  defaultSource = source;
 }
 
-// Node's fetch reads no files.
-async function beside() {
-  const url = new URL("./gitsip_bg.wasm", import.meta.url);
-  if (url.protocol !== "file:") return url;
-  const { readFile } = await import("node:fs/promises");
-  return readFile(url);
+async function start(source) {
+  exports = await initWasm({ module_or_path: source ?? (await defaultSource()) });
 }
 
 /** Bytes of the WebAssembly's memory. It never shrinks: ending its worker gives it back. */

@@ -67,7 +67,8 @@ class Translator {
 
   #group(rest) {
     const [opening] = /^\((\?(<?[=!]|:|<[^>]*>|[-a-z]*:))?/.exec(rest);
-    if (/[=!]$/.test(opening)) throw refused(this.#regexp, "look-around", "search for less and look at what is found");
+    if (/[=!]$/.test(opening))
+      throw refused(this.#regexp, "look-around", "search for less and look at what is found");
     return this.#take(opening.length);
   }
 
@@ -75,7 +76,8 @@ class Translator {
   #escape(inClass) {
     const rest = this.#from.slice(this.#at);
     const next = rest[1];
-    if (/[1-9k]/.test(next) && !inClass) throw refused(this.#regexp, "a back-reference", "search for less and look at what is found");
+    if (/[1-9k]/.test(next) && !inClass)
+      throw refused(this.#regexp, "a back-reference", "search for less and look at what is found");
     const [code] = /^\\(u\{[0-9a-f]+\}|u[0-9a-f]{4}|x[0-9a-f]{2})/i.exec(rest) ?? [];
     if (code) return this.#take(code.length);
     const [property] = /^\\p\{[^}]*\}/i.exec(rest) ?? [];
@@ -150,5 +152,8 @@ function hex(code) {
 }
 
 function refused(regexp, what, advice) {
-  return usage("bad_pattern", `${regexp} has ${what}, which searches in linear time lack: ${advice}`);
+  return usage(
+    "bad_pattern",
+    `${regexp} has ${what}, which searches in linear time lack: ${advice}`,
+  );
 }

@@ -10,7 +10,8 @@ import { Snapshot } from "./snapshot.js";
 /** Opens the repository at `url`. One request; nothing is fetched until it is asked. */
 export async function open(url, options = {}) {
   const { auth, signal, maxMemory, onProgress, fetch, corsProxy, headers, ...unknown } = options;
-  for (const name of Object.keys(unknown)) throw usage("bad_params", `open() has no option '${name}'`);
+  for (const name of Object.keys(unknown))
+    throw usage("bad_params", `open() has no option '${name}'`);
   await init();
   const calls = new Calls();
   const host = new Host({ onProgress, fetch, corsProxy, headers });
@@ -96,7 +97,9 @@ export class Repo {
   /** What is held, as bytes for `load` of another time. */
   save() {
     const chunks = [];
-    const { bytes } = JSON.parse(this.#calls.now(() => this.#inner.save((chunk) => chunks.push(chunk))));
+    const { bytes } = JSON.parse(
+      this.#calls.now(() => this.#inner.save((chunk) => chunks.push(chunk))),
+    );
     const all = new Uint8Array(bytes);
     let at = 0;
     for (const chunk of chunks) {

@@ -46,17 +46,26 @@ export class Snapshot {
     return read.map(([item, bytes], i) => {
       if (item.type === "file") return new File(item, bytes);
       if (item.type === "error") return new GitsipError(item.error);
-      return usage("is_submodule", `'${paths[i]}' is a submodule: commit ${item.id} of ${item.url ? textOf(item.url) : "an address that is not told"}`);
+      const address = item.url ? textOf(item.url) : "an address that is not told";
+      return usage(
+        "is_submodule",
+        `'${paths[i]}' is a submodule: commit ${item.id} of ${address}`,
+      );
     });
   }
 
   /** Lines of a file, counted from 1: `"10:20"`, `"10:"`, `":20"`, `10`, `[10, 20]`. */
   async readLines(path, range, { signal } = {}) {
-    const lines = Array.isArray(range) ? range.join(":") : range === undefined ? undefined : String(range);
+    const lines = Array.isArray(range)
+      ? range.join(":")
+      : range === undefined
+        ? undefined
+        : String(range);
     const found = await pages(this, "read", { paths: [path], lines, signal }).toArray();
     const [first] = found;
     if (first.type === "error") throw new GitsipError(first.error);
-    if (first.type !== "file") throw usage("is_submodule", `'${path}' is a submodule and has no lines`);
+    if (first.type !== "file")
+      throw usage("is_submodule", `'${path}' is a submodule and has no lines`);
     const text = found.map((part) => textOf(part.text)).join("");
     return { ...first, text: { text }, last_line: found.at(-1).last_line };
   }

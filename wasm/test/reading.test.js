@@ -7,11 +7,11 @@ import { World } from "./server.js";
 
 const FILES = {
   "README.md": "# A title\nsome words\n",
-  "src/main.rs": "fn main() {\n    println!(\"hello\");\n}\n",
+  "src/main.rs": 'fn main() {\n    println!("hello");\n}\n',
   "src/deep/er/lib.rs": "// Hello\npub fn hello() {}\r\nno end of line",
   "src/link": { linkTo: "main.rs" },
   "folder-link": { linkTo: "src/deep" },
-  "empty": "",
+  empty: "",
   "picture.bin": Buffer.from([0, 1, 2, 255, 254, 10, 104, 101, 108, 108, 111]),
   "latin1.txt": Buffer.from("caf\xe9 hello\n", "latin1"),
 };
@@ -88,9 +88,15 @@ test("walk, ls and glob list what git lists", async () => {
   for await (const entry of snap.walk()) walked.push(textOf(entry.path));
   assert.deepEqual(walked, all);
   const globbed = (await snap.glob("**/*.rs").toArray()).map((entry) => textOf(entry.path));
-  assert.deepEqual(globbed, all.filter((path) => path.endsWith(".rs")));
+  assert.deepEqual(
+    globbed,
+    all.filter((path) => path.endsWith(".rs")),
+  );
   const names = (await snap.ls()).map((entry) => textOf(entry.path));
-  assert.deepEqual(names, world.git("ls-tree", "--name-only", "HEAD").toString().trim().split("\n"));
+  assert.deepEqual(
+    names,
+    world.git("ls-tree", "--name-only", "HEAD").toString().trim().split("\n"),
+  );
 });
 
 test("pages join to the same answer, and leaving early is fine", async () => {

@@ -43,14 +43,24 @@ export class World {
     return `http://127.0.0.1:${this.#server.address().port}/r.git`;
   }
 
+  /** Where the files are that were committed last. */
+  get checkout() {
+    return join(this.#folder, "work");
+  }
+
   /** Output of git in the repository. */
   git(...args) {
-    return execFileSync("git", args, { cwd: join(this.#folder, "work"), env: ENV, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "pipe"] });
+    return execFileSync("git", args, {
+      cwd: this.checkout,
+      env: ENV,
+      maxBuffer: 1 << 28,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
   }
 
   /** Writes `files` (text, bytes, or `{ linkTo }`) and commits them to `main`. */
   commit(files) {
-    const work = join(this.#folder, "work");
+    const work = this.checkout;
     const isNew = mkdirSync(work, { recursive: true }) !== undefined;
     if (isNew) {
       this.git("init", "-q", "-b", "main");
