@@ -4,6 +4,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)]
 
+#[path = "serve/browsers.rs"]
+mod browsers;
 #[path = "serve/clones.rs"]
 mod clones;
 #[path = "serving/copy.rs"]
@@ -13,6 +15,12 @@ mod copy;
 mod history;
 #[path = "serve/hostile.rs"]
 mod hostile;
+#[path = "serve/logins.rs"]
+mod logins;
+#[path = "serve/process.rs"]
+mod process;
+#[path = "serve/readers.rs"]
+mod readers;
 #[path = "serve/server.rs"]
 mod server;
 mod support;

@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind};
 use crate::parallel::Pool;
 use crate::server::ServeOptions;
 use crate::server::http::listen::{ListenOptions, Listener, serve};
-use crate::server::http::{Handled, Hosting, HostingOptions};
+use crate::server::http::{AuthFile, Handled, Hosting, HostingOptions};
 use crate::text::escape_for_people;
 
 /// Serves until someone ends it; its exit status.
@@ -34,7 +34,12 @@ pub(super) fn run(args: &Serve) -> Result<u8, Error> {
         // Whoever closed the log does not want it.
         drop(out.lock().write_through(line.as_bytes()));
     };
-    let hosting = Hosting::with_listener(options(args), log)?;
+    let mut hosting = Hosting::new(options(args))?.with_listener(log);
+    if let Some(path) = &args.auth_file {
+        hosting = hosting.with_authorizer(AuthFile::open(path, |error| {
+            failure::warn(&format!("the logins stay as they were: {error}"), false);
+        })?);
+    }
     let runtime = runtime()?;
     let served = runtime.block_on(async {
         let listener = match &args.unix {
@@ -57,6 +62,7 @@ pub(super) fn run(args: &Serve) -> Result<u8, Error> {
 fn options(args: &Serve) -> HostingOptions {
     let mut options = HostingOptions::new(&args.root);
     options.serve = ServeOptions { allow_any_want: args.allow_any_want, ..options.serve };
+    options.cors.clone_from(&args.cors);
     options.workers = Pool::shared();
     options.limits.max_memory = args.max_memory.unwrap_or(options.limits.max_memory);
     options.max_requests = args.max_requests.unwrap_or(options.max_requests);
@@ -102,7 +108,8 @@ fn as_json(handled: &Handled) -> String {
         "method": method,
         "path": path,
         "repository": repository,
-        "kind": kind,
+        "principal": handled.principal,
+        "kind": kind.code(),
         "status": status.map(|status| status.as_u16()),
         "outcome": handled.outcome.code(),
         "bytes_in": handled.bytes_in,

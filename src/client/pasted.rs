@@ -75,8 +75,10 @@ pub enum RefKind {
 }
 
 impl Rest {
-    fn new(kind: RefKind, text: BString) -> Option<Self> {
-        (!text.is_empty()).then_some(Self { kind, text })
+    /// What is left of `text` without slashes at its ends, if anything is.
+    pub fn new(kind: RefKind, text: impl AsRef<[u8]>) -> Option<Self> {
+        let text = text.as_ref().trim_with(|c| c == '/');
+        (!text.is_empty()).then(|| Self { kind, text: text.into() })
     }
 
     /// Which refs it may begin with.

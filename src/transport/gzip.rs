@@ -7,6 +7,7 @@
 
 #[cfg(feature = "http-client")]
 use std::io::Write as _;
+#[cfg(feature = "serve")]
 use std::io::{BufRead, Read};
 
 #[cfg(feature = "http-client")]

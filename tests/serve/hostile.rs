@@ -186,7 +186,7 @@ fn a_body_that_drips_is_given_up() {
 
 /// A repository whose pack is larger than what sockets hold, so that a client that does not
 /// read is waited for.
-fn with_a_large_file(sandbox: &Sandbox) -> Vec<u8> {
+pub(super) fn with_a_large_file(sandbox: &Sandbox) -> Vec<u8> {
     let repo = sandbox.strict_bare("large.git", &[]);
     let mut noise = Vec::new();
     let mut state = 1_u64;
@@ -203,7 +203,8 @@ fn with_a_large_file(sandbox: &Sandbox) -> Vec<u8> {
     packets(&["command=fetch", "0001", &want, "done", "0000"])
 }
 
-fn begin(server: &Server, body: &[u8]) -> std::net::TcpStream {
+/// A request for all of it whose answer has begun.
+pub(super) fn begin(server: &Server, body: &[u8]) -> std::net::TcpStream {
     let mut stream = server.connect();
     let head = format!(
         "POST /large.git/git-upload-pack HTTP/1.1\r\nHost: x\r\nGit-Protocol: version=2\r\n\

@@ -20,7 +20,13 @@ pub(in crate::cli) struct Serve {
     /// Listen at this socket file instead
     #[arg(long, value_name = "PATH", conflicts_with = "addr")]
     pub(in crate::cli) unix: Option<PathBuf>,
-    /// Print a line for each request as text or json [text]
+    /// Who may read what; the README has its form
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) auth_file: Option<PathBuf>,
+    /// Origin whose pages may ask: https://HOST, or *
+    #[arg(long, value_name = "ORIGIN")]
+    pub(in crate::cli) cors: Vec<String>,
+    /// Print requests as lines of text or json [text]
     #[arg(long, value_name = "FORM", value_enum, default_value = "text")]
     #[arg(hide_default_value = true, hide_possible_values = true)]
     pub(in crate::cli) log_format: LogFormat,

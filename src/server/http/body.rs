@@ -87,7 +87,7 @@ impl Body {
     fn ended(&self) {
         let Some(record) = &self.record else { return };
         let mut now = record.note();
-        let is_answer = now.status.is_some_and(|status| !is_refusal(status));
+        let is_answer = now.status.is_some_and(|status| !is_refusal(status)) && now.error.is_none();
         now.outcome = if is_answer { Outcome::Done } else { Outcome::Refused };
     }
 }

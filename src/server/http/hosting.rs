@@ -2,19 +2,25 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 
-use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
-use super::body::Body;
-use super::git;
+use super::auth::{Authorizer, Presented, Principal};
+use super::body::{Body, StopOnDrop};
+use super::metrics::Metrics;
 use super::options::HostingOptions;
+use super::page::{Line, page};
 use super::problem::Problem;
-use super::record::{Handled, Listener, Record};
+use super::read::Question;
+use super::record::{Handled, Kind, Listener, Record};
 use super::repositories::{Hosted, Repositories};
 use super::request_body::RequestBody;
 use super::route::{Route, query_value};
-use super::work;
+use super::{cors, git, work};
 use crate::agent::Stop;
 use crate::error::{Error, ErrorKind};
 use crate::limits::Budget;
@@ -32,31 +38,17 @@ struct Shared {
     is_ending: AtomicBool,
     /// Ends all work at once.
     stop: Stop,
+    metrics: Arc<Metrics>,
     listener: Option<Listener>,
+    authorizer: Option<Arc<dyn Authorizer>>,
 }
 
 impl Hosting {
-    /// Serves what `options` name.
+    /// Serves what `options` name, to everybody.
     ///
     /// # Errors
     /// `NotFound` when there is no such folder.
     pub fn new(options: HostingOptions) -> Result<Self, Error> {
-        Self::build(options, None)
-    }
-
-    /// The same, calling `listener` with each request that is over. It is called on any thread,
-    /// and must not block for long.
-    ///
-    /// # Errors
-    /// Those of [`new`](Self::new).
-    pub fn with_listener(
-        options: HostingOptions,
-        listener: impl Fn(&Handled) + Send + Sync + 'static,
-    ) -> Result<Self, Error> {
-        Self::build(options, Some(Arc::new(listener)))
-    }
-
-    fn build(options: HostingOptions, listener: Option<Listener>) -> Result<Self, Error> {
         Ok(Self(Arc::new(Shared {
             budget: Budget::new(options.limits.max_memory),
             repositories: Repositories::new(&options.root)?,
@@ -64,9 +56,32 @@ impl Hosting {
             next_id: AtomicU64::new(1),
             is_ending: AtomicBool::new(false),
             stop: Stop::default(),
-            listener,
+            metrics: Arc::default(),
+            listener: None,
+            authorizer: None,
             options,
         })))
+    }
+
+    /// The same, to those whom `authorizer` lets read. To be called before the first request.
+    #[must_use]
+    pub fn with_authorizer(self, authorizer: impl Authorizer + 'static) -> Self {
+        self.with(|shared| shared.authorizer = Some(Arc::new(authorizer)))
+    }
+
+    /// The same, calling `listener` with each request that is over. It is called on any thread,
+    /// and must not block for long. To be called before the first request.
+    #[must_use]
+    pub fn with_listener(self, listener: impl Fn(&Handled) + Send + Sync + 'static) -> Self {
+        self.with(|shared| shared.listener = Some(Arc::new(listener)))
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Shared)) -> Self {
+        // A clone goes on as it was made.
+        if let Some(shared) = Arc::get_mut(&mut self.0) {
+            change(shared);
+        }
+        self
     }
 
     /// From now on the server is not ready: what is under way goes on.
@@ -97,9 +112,10 @@ impl Hosting {
         let id = shared.next_id.fetch_add(1, Ordering::Relaxed);
         let (head, body) = request.into_parts();
         let listener = shared.listener.clone();
-        let record = Record::begin(id, &head.method, head.uri.path(), listener);
+        let record = Record::begin(id, &head.method, head.uri.path(), &shared.metrics, listener);
         let answered = self.answer(&head, body, &record).await;
-        let response = answered.unwrap_or_else(|problem| refused(problem, &record));
+        let mut response = answered.unwrap_or_else(|problem| refused(problem, &record));
+        cors::allow(&shared.options.cors, &head.headers, &mut response);
         record.note().status = Some(response.status());
         response.map(|body| body.noted(record))
     }
@@ -114,22 +130,30 @@ impl Hosting {
         B: http_body::Body,
         B::Error: std::fmt::Display,
     {
+        let route = Route::parse(head.uri.path());
         let reads = matches!(head.method, Method::GET | Method::HEAD);
-        match Route::parse(head.uri.path()) {
-            Route::Health if reads => Ok(text("ok\n")),
-            Route::Ready if reads => self.ready(),
+        let options = &self.0.options;
+        match route {
+            Route::InfoRefs(_) | Route::UploadPack(_) | Route::Read(..)
+                if head.method == Method::OPTIONS && !options.cors.is_empty() =>
+            {
+                Ok(cors::preflight())
+            }
+            Route::Health if reads => self.status(record, true, "ok\n"),
+            Route::Ready if reads => self.status(record, self.is_ready(), "ready\n"),
+            Route::Metrics if reads => self.metrics(head, record).await,
+            Route::Index if reads => self.index(head, record).await,
             Route::InfoRefs(name) if reads => {
                 let service = query_value(head.uri.query(), "service");
                 git::check_service(service.as_deref().map(|service| &service[..]))?;
                 let version = git::version(&head.headers);
-                let hosted = self.find(name, "refs", record).await?;
+                let hosted = self.find(head, &name, Kind::Refs, record).await?;
                 let body = self.work(record, git::advertise(hosted, version)).await?;
                 Ok(git::response(body, git::ADVERTISEMENT))
             }
             Route::UploadPack(name) if head.method == Method::POST => {
                 git::check_content_type(&head.headers)?;
-                let hosted = self.find(name, "fetch", record).await?;
-                let options = &self.0.options;
+                let hosted = self.find(head, &name, Kind::Fetch, record).await?;
                 let body = RequestBody::take(&head.headers, body, options, &self.0.budget).await?;
                 record.note().bytes_in = body.len();
                 let version = git::version(&head.headers);
@@ -137,43 +161,164 @@ impl Hosting {
                 let body = self.work(record, job).await?;
                 Ok(git::response(body, git::RESULT))
             }
+            Route::Read(name, what, rest) if reads => {
+                let hosted = self.find(head, &name, what.kind(), record).await?;
+                let question = Question::new(what, rest, head.uri.query(), &head.headers);
+                self.read(question, hosted, name, record).await
+            }
             Route::ReceivePack(_) => Err(git::no_pushes()),
             Route::UploadPack(_) => Err(Problem::method("POST")),
-            Route::InfoRefs(_) | Route::Health | Route::Ready => Err(Problem::method("GET")),
             Route::Nothing => Err(Problem::not_found()),
+            _ => Err(Problem::method("GET")),
         }
     }
 
-    fn ready(&self) -> Result<Response<Body>, Problem> {
+    fn status(
+        &self,
+        record: &Record,
+        is_well: bool,
+        words: &'static str,
+    ) -> Result<Response<Body>, Problem> {
+        record.note().kind = Kind::Status;
+        if is_well { Ok(text(words)) } else { Err(Problem::overloaded()) }
+    }
+
+    fn is_ready(&self) -> bool {
+        !self.0.is_ending.load(Ordering::Relaxed) && self.0.repositories.is_readable()
+    }
+
+    /// Counters, for everybody who is known where logins are.
+    async fn metrics(
+        &self,
+        head: &http::request::Parts,
+        record: &Record,
+    ) -> Result<Response<Body>, Problem> {
+        record.note().kind = Kind::Status;
+        let who = self.identify(&head.headers, record).await?;
+        if self.0.authorizer.is_some() && who.name.is_none() {
+            return Err(Problem::unknown_caller());
+        }
         let shared = &self.0;
-        if shared.is_ending.load(Ordering::Relaxed) || !shared.repositories.is_readable() {
-            return Err(Problem::overloaded());
-        }
-        Ok(text("ready\n"))
+        let now = [
+            ("gitsip_memory_bytes", shared.budget.used_bytes()),
+            ("gitsip_memory_limit_bytes", shared.budget.limit_bytes()),
+            ("gitsip_repositories_open", shared.repositories.open() as u64),
+        ];
+        Ok(text(shared.metrics.text(&now)))
     }
 
-    /// The repository called `name`.
+    /// Who sent `headers`.
+    async fn identify(&self, headers: &HeaderMap, record: &Record) -> Result<Principal, Problem> {
+        let Some(authorizer) = &self.0.authorizer else { return Ok(Principal::default()) };
+        let presented = Presented::read(headers)?;
+        let who = match authorizer.identify(presented.as_ref()).await {
+            Ok(Some(who)) => who,
+            Ok(None) => return Err(Problem::unknown_caller()),
+            Err(error) if error.kind() == ErrorKind::RateLimited => {
+                return Err(Problem::overloaded());
+            }
+            Err(error) => return Err(Problem::internal(&error)),
+        };
+        record.note().principal.clone_from(&who.name);
+        Ok(who)
+    }
+
+    async fn may_read(&self, who: &Principal, name: &str) -> bool {
+        match &self.0.authorizer {
+            None => true,
+            Some(authorizer) => {
+                authorizer.may_read(who, name.strip_suffix(".git").unwrap_or(name)).await
+            }
+        }
+    }
+
+    /// The repository called `name`, if whoever sent `head` may read it. Nobody is told more.
     async fn find(
         &self,
-        name: String,
-        kind: &'static str,
+        head: &http::request::Parts,
+        name: &str,
+        kind: Kind,
         record: &Record,
     ) -> Result<Hosted, Problem> {
         {
             let mut now = record.note();
             now.kind = kind;
-            now.repository = Some(name.clone());
+            now.repository = Some(name.to_owned());
         }
+        let who = self.identify(&head.headers, record).await?;
+        if !self.may_read(&who, name).await {
+            return Err(match who.name {
+                None => Problem::unknown_caller(),
+                Some(_) => Problem::not_found(),
+            });
+        }
+        let (shared, name) = (Arc::clone(&self.0), name.to_owned());
+        let find = move || shared.repositories.find(&name, &shared.options, &shared.budget);
+        let found = work::blocking(find).await?.map_err(|error| Problem::internal(&error))?;
+        found.ok_or_else(Problem::not_found)
+    }
+
+    /// A page of what the caller may read.
+    async fn index(
+        &self,
+        head: &http::request::Parts,
+        record: &Record,
+    ) -> Result<Response<Body>, Problem> {
+        record.note().kind = Kind::Page;
+        let who = self.identify(&head.headers, record).await?;
+        let room = work::room(&self.0.requests, self.0.options.max_wait).await?;
         let shared = Arc::clone(&self.0);
-        let found = tokio::task::spawn_blocking(move || {
-            shared.repositories.find(&name, &shared.options, &shared.budget)
-        });
-        match found.await {
-            Ok(Ok(Some(hosted))) => Ok(hosted),
-            Ok(Ok(None)) => Err(Problem::not_found()),
-            Ok(Err(error)) => Err(Problem::internal(&error)),
-            Err(failed) => Err(Problem::internal(&Error::new(ErrorKind::Io, failed.to_string()))),
+        let names = work::blocking(move || shared.repositories.names()).await?;
+        let after = query_value(head.uri.query(), "after").unwrap_or_default();
+        let mut shown = Vec::new();
+        for name in names.into_iter().filter(|name| name.as_bytes() > &after[..]) {
+            if self.may_read(&who, &name).await {
+                shown.push(name);
+            }
+            if shown.len() > PAGE_LINES {
+                break;
+            }
         }
+        if shown.is_empty() && who.name.is_none() && self.0.authorizer.is_some() {
+            return Err(Problem::unknown_caller());
+        }
+        let is_more = shown.len() > PAGE_LINES;
+        shown.truncate(PAGE_LINES);
+        let shared = Arc::clone(&self.0);
+        let lines = work::blocking(move || {
+            let _room = room;
+            let line = |name: String| {
+                let found = shared.repositories.find(&name, &shared.options, &shared.budget);
+                Some(Line::of(name, &*found.ok()??))
+            };
+            shown.into_iter().filter_map(line).collect::<Vec<_>>()
+        });
+        let lines = lines.await?;
+        let next = lines.last().filter(|_| is_more).map(|line| line.name.as_str());
+        Ok(page(&lines, next, &head.headers))
+    }
+
+    async fn read(
+        &self,
+        question: Question,
+        hosted: Hosted,
+        name: String,
+        record: &Record,
+    ) -> Result<Response<Body>, Problem> {
+        let shared = Arc::clone(&self.0);
+        let room = work::room(&shared.requests, shared.options.max_wait).await?;
+        let guard = StopOnDrop::default();
+        let (stop, runtime) = (guard.0.clone(), Handle::current());
+        let record = record.clone();
+        work::blocking(move || {
+            let _room = room;
+            let begun = Instant::now();
+            let Shared { options, budget, .. } = &*shared;
+            let answer = question.answer(&hosted, &name, options, budget, &stop, &runtime);
+            record.note().worked = begun.elapsed();
+            answer
+        })
+        .await?
     }
 
     /// Does `job` when there is room.
@@ -190,7 +335,7 @@ impl std::fmt::Debug for Hosting {
     }
 }
 
-fn text(text: &'static str) -> Response<Body> {
+fn text(text: impl Into<Bytes>) -> Response<Body> {
     let mut response = Response::new(Body::whole(text));
     let plain = HeaderValue::from_static(TEXT);
     response.headers_mut().insert(header::CONTENT_TYPE, plain);
@@ -198,7 +343,7 @@ fn text(text: &'static str) -> Response<Body> {
 }
 
 fn refused(problem: Problem, record: &Record) -> Response<Body> {
-    let Problem { status, words, retry_after, error } = problem;
+    let Problem { status, words, is_json, asks_who, retry_after, error } = problem;
     {
         let mut now = record.note();
         let why = error.unwrap_or_else(|| words.clone());
@@ -209,11 +354,18 @@ fn refused(problem: Problem, record: &Record) -> Response<Body> {
     let mut response = Response::new(Body::whole(words + "\n"));
     *response.status_mut() = status;
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(TEXT));
+    let kind = if is_json { "application/json" } else { TEXT };
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    if asks_who {
+        let basic = HeaderValue::from_static("Basic realm=\"gitsip\", charset=\"UTF-8\"");
+        headers.insert(header::WWW_AUTHENTICATE, basic);
+    }
     if let Some(after) = retry_after {
         headers.insert(header::RETRY_AFTER, after.as_secs().into());
     }
     response
 }
 
+/// Repositories of one page.
+const PAGE_LINES: usize = 100;
 const TEXT: &str = "text/plain; charset=utf-8";

@@ -12,24 +12,40 @@
 //! | address | what |
 //! |---|---|
 //! | `/REPO/info/refs?service=git-upload-pack`, `/REPO/git-upload-pack` | git |
+//! | `/REPO/-/raw/REF/PATH` | a file as it is, with its blob's id as `ETag` |
+//! | `/REPO/-/ls/REF/PATH` | a folder as JSON; `?recursive=1`, `limit`, `cursor` |
+//! | `/REPO/-/grep?q=` | lines as JSON; see below |
+//! | `/` | a page of all repositories |
+//! | `/metrics` | counters for Prometheus, whose names [`metrics`] lists |
 //! | `/healthz` | 200 while the process lives |
 //! | `/readyz` | 200 while the folder can be read and nobody asked for an end, else 503 |
 //!
-//! `REPO` is the path of a repository below the folder, with or without `.git`.
+//! `REPO` is the path of a repository below the folder, with or without `.git`. A search also
+//! takes `ref`, `path`, `glob` and `type`, each but the first any number of times, the switches
+//! `fixed`, `ignore_case` and `word`, and `limit` and `cursor`.
 
+mod auth;
+mod auth_file;
 mod body;
+mod cors;
 mod git;
 mod hosting;
 pub mod listen;
+pub mod metrics;
 mod options;
+mod page;
 mod problem;
+mod read;
 mod record;
 mod repositories;
 mod request_body;
 mod route;
+mod source;
 mod work;
 
-pub use body::Body;
+pub use auth::{Authorizer, Deciding, Presented, Principal};
+pub use auth_file::AuthFile;
+pub use body::{Body, BrokenOff};
 pub use hosting::Hosting;
 pub use options::HostingOptions;
-pub use record::{Handled, Outcome};
+pub use record::{Handled, Kind, Outcome};

@@ -36,6 +36,10 @@ pub struct HostingOptions {
     pub max_inflated_bytes: u64,
     /// Repositories that are kept open between requests: 256.
     pub max_open: usize,
+    /// After which time a search answers with what it has found: 30 s.
+    pub max_search: Duration,
+    /// Origins whose pages may read answers, such as `https://example.org`; `*` is all. None.
+    pub cors: Vec<String>,
 }
 
 impl HostingOptions {
@@ -54,6 +58,8 @@ impl HostingOptions {
             max_request_bytes: 32 << 20,
             max_inflated_bytes: 96 << 20,
             max_open: 256,
+            max_search: Duration::from_secs(30),
+            cors: Vec::new(),
         }
     }
 }

@@ -11,6 +11,10 @@ use crate::error::{Error, ErrorKind};
 pub(super) struct Problem {
     pub(super) status: StatusCode,
     pub(super) words: String,
+    /// The words are an object of JSON.
+    pub(super) is_json: bool,
+    /// Credentials would help.
+    pub(super) asks_who: bool,
     /// After what time it may be tried again.
     pub(super) retry_after: Option<Duration>,
     /// What happened, for the log.
@@ -19,12 +23,19 @@ pub(super) struct Problem {
 
 impl Problem {
     pub(super) fn new(status: StatusCode, words: impl Into<String>) -> Self {
-        Self { status, words: words.into(), retry_after: None, error: None }
+        let words = words.into();
+        Self { status, words, is_json: false, asks_who: false, retry_after: None, error: None }
     }
 
     /// What is not there, and what is none of the caller's business.
     pub(super) fn not_found() -> Self {
         Self::new(StatusCode::NOT_FOUND, "there is no such repository or page here")
+    }
+
+    /// Somebody without credentials, or with wrong ones.
+    pub(super) fn unknown_caller() -> Self {
+        let words = "credentials are needed: a user with a password, or a token";
+        Self { asks_who: true, ..Self::new(StatusCode::UNAUTHORIZED, words) }
     }
 
     /// Too much is going on.

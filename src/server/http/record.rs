@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use http::StatusCode;
 
+use super::metrics::Metrics;
 use crate::server::PackWork;
 
 /// A request that is over.
@@ -18,8 +19,10 @@ pub struct Handled {
     pub path: String,
     /// The repository that was asked for, whether or not it is there.
     pub repository: Option<String>,
-    /// What was asked, in a word: `refs`, `fetch`.
-    pub kind: &'static str,
+    /// Who asked, as the [`Authorizer`](super::Authorizer) knows them; `None` for anybody.
+    pub principal: Option<String>,
+    /// What was asked.
+    pub kind: Kind,
     /// The status that was sent; `None` when the client was gone before.
     pub status: Option<StatusCode>,
     /// Bytes of the request's body.
@@ -38,6 +41,56 @@ pub struct Handled {
     pub error: Option<String>,
 }
 
+/// What a request asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// For objects, and in version 2 also for refs.
+    Fetch,
+    /// For the lines that match.
+    Grep,
+    /// For a folder.
+    Ls,
+    /// For nothing that is served.
+    Other,
+    /// For the page of all repositories.
+    Page,
+    /// For a file.
+    Raw,
+    /// What the server can do, and in old versions for refs.
+    Refs,
+    /// How the server is.
+    Status,
+}
+
+impl Kind {
+    /// A stable lower-case word.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Fetch => "fetch",
+            Self::Grep => "grep",
+            Self::Ls => "ls",
+            Self::Other => "other",
+            Self::Page => "page",
+            Self::Raw => "raw",
+            Self::Refs => "refs",
+            Self::Status => "status",
+        }
+    }
+}
+
+/// Each kind once.
+pub(super) const KINDS: [Kind; 8] = [
+    Kind::Fetch,
+    Kind::Grep,
+    Kind::Ls,
+    Kind::Other,
+    Kind::Page,
+    Kind::Raw,
+    Kind::Refs,
+    Kind::Status,
+];
+
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -50,6 +103,9 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Each outcome once.
+    pub(super) const ALL: [Self; 3] = [Self::Done, Self::Gone, Self::Refused];
+
     /// A stable lower-case word.
     pub const fn code(self) -> &'static str {
         match self {
@@ -70,6 +126,7 @@ pub(super) struct Record(Arc<Kept>);
 struct Kept {
     begun: Instant,
     now: Mutex<Handled>,
+    metrics: Arc<Metrics>,
     listener: Option<Listener>,
 }
 
@@ -78,14 +135,17 @@ impl Record {
         id: u64,
         method: &http::Method,
         path: &str,
+        metrics: &Arc<Metrics>,
         listener: Option<Listener>,
     ) -> Self {
+        metrics.begin();
         let now = Handled {
             id,
             method: method.to_string(),
             path: path.to_owned(),
             repository: None,
-            kind: "other",
+            principal: None,
+            kind: Kind::Other,
             status: None,
             bytes_in: 0,
             bytes_out: 0,
@@ -95,7 +155,8 @@ impl Record {
             outcome: Outcome::Gone,
             error: None,
         };
-        Self(Arc::new(Kept { begun: Instant::now(), now: Mutex::new(now), listener }))
+        let (begun, metrics) = (Instant::now(), Arc::clone(metrics));
+        Self(Arc::new(Kept { begun, now: Mutex::new(now), metrics, listener }))
     }
 
     /// What is known so far, to add to.
@@ -106,10 +167,12 @@ impl Record {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        let Some(listener) = &self.listener else { return };
         let now = self.now.get_mut().unwrap_or_else(PoisonError::into_inner);
         now.took = self.begun.elapsed();
-        listener(now);
+        self.metrics.end(now);
+        if let Some(listener) = &self.listener {
+            listener(now);
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use std::time::SystemTime;
 use hashbrown::HashMap;
 
 use super::options::HostingOptions;
+use super::route::{MAX_DEPTH, is_served_name};
 use crate::disk::Repository;
 use crate::error::Error;
 use crate::limits::Budget;
@@ -24,6 +25,8 @@ pub(super) type Hosted = Arc<Open>;
 #[derive(Debug)]
 pub(super) struct Open {
     pub(super) served: Served<Repository>,
+    /// The same one.
+    pub(super) repository: Repository,
     stamps: Stamps,
 }
 
@@ -51,9 +54,47 @@ impl Repositories {
         Ok(Self { root, open: Mutex::default() })
     }
 
+    /// How many are open.
+    pub(super) fn open(&self) -> usize {
+        self.lock().len()
+    }
+
     /// Whether the folder can be listed.
     pub(super) fn is_readable(&self) -> bool {
         std::fs::read_dir(&self.root).is_ok()
+    }
+
+    /// The names of all that are there, without `.git` at their ends, sorted; at most
+    /// [`MAX_LISTED`]. Symbolic links are not followed.
+    pub(super) fn names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut seen = 0;
+        let mut folders = vec![(self.root.clone(), String::new(), 0)];
+        while let Some((folder, prefix, depth)) = folders.pop() {
+            let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+            for entry in entries.flatten() {
+                seen += 1;
+                let name = entry.file_name();
+                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                let Some(name) = name.to_str().filter(|name| is_served_name(name)) else {
+                    continue;
+                };
+                if !is_folder || seen > MAX_SEEN {
+                    continue;
+                }
+                let full = format!("{prefix}{name}");
+                let path = entry.path();
+                if path.join(".git").exists() || is_bare(&path) {
+                    names.push(full.strip_suffix(".git").unwrap_or(&full).to_owned());
+                } else if depth + 1 < MAX_DEPTH {
+                    folders.push((path, format!("{full}/"), depth + 1));
+                }
+            }
+        }
+        names.sort_unstable();
+        names.dedup();
+        names.truncate(MAX_LISTED);
+        names
     }
 
     /// The repository called `name`, whose parts were judged one by one; `None` when there is
@@ -76,10 +117,11 @@ impl Repositories {
             return Ok(None);
         }
         let shallow = repository.shallow()?;
-        let served = Served::new(repository, options.serve.clone(), &options.limits, budget)
-            .with_workers(options.workers.clone())
-            .with_shallow(shallow);
-        let hosted = Arc::new(Open { served, stamps });
+        let served =
+            Served::new(repository.clone(), options.serve.clone(), &options.limits, budget)
+                .with_workers(options.workers.clone())
+                .with_shallow(shallow);
+        let hosted = Arc::new(Open { served, repository, stamps });
         self.keep(git_dir, &hosted, options.max_open);
         Ok(Some(hosted))
     }
@@ -126,6 +168,10 @@ impl Repositories {
     }
 }
 
+fn is_bare(folder: &Path) -> bool {
+    folder.join("HEAD").is_file() && folder.join("objects").is_dir()
+}
+
 /// The folder that `place` is or names as a `.git` file, if it may be a repository.
 fn git_folder(place: &Path) -> Option<PathBuf> {
     let metadata = std::fs::metadata(place).ok()?;
@@ -155,3 +201,8 @@ impl Stamps {
         }))
     }
 }
+
+/// Repositories that are listed.
+const MAX_LISTED: usize = 10_000;
+/// Entries of folders that are looked at for it.
+const MAX_SEEN: usize = 1_000_000;

@@ -7,15 +7,23 @@
 use bstr::BString;
 use percent_encoding::percent_decode_str;
 
+use super::read::What;
+
 /// What a request is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Route {
     /// Whether the process lives.
     Health,
+    /// All repositories.
+    Index,
     /// `REPO/info/refs`.
     InfoRefs(String),
+    /// Counters.
+    Metrics,
     /// Nothing that is served.
     Nothing,
+    /// `REPO/-/WHAT/REST`; the rest is still percent-encoded.
+    Read(String, What, String),
     /// Whether requests are welcome.
     Ready,
     /// `REPO/git-receive-pack`.
@@ -28,12 +36,20 @@ impl Route {
     /// The meaning of `path`, which is percent-encoded and begins with a slash.
     pub(super) fn parse(path: &str) -> Self {
         match path {
+            "/" => return Self::Index,
             "/healthz" => return Self::Health,
+            "/metrics" => return Self::Metrics,
             "/readyz" => return Self::Ready,
             _ => {}
         }
         let Some(path) = path.strip_prefix('/') else { return Self::Nothing };
         let segments: Vec<&str> = path.split('/').collect();
+        if let Some(at) = segments.iter().position(|segment| *segment == "-") {
+            let (repo, rest) = (&segments[..at], &segments[at + 1..]);
+            let Some((what, rest)) = rest.split_first() else { return Self::Nothing };
+            let read = |repo| Some(Self::Read(repo, What::named(what)?, rest.join("/")));
+            return repository(repo).and_then(read).unwrap_or(Self::Nothing);
+        }
         let (repo, of_repo): (_, fn(String) -> Self) = match &segments[..] {
             [repo @ .., "info", "refs"] => (repo, Self::InfoRefs),
             [repo @ .., "git-upload-pack"] => (repo, Self::UploadPack),
@@ -64,10 +80,20 @@ pub(super) fn is_served_name(name: &str) -> bool {
 
 /// The value of `name` in a query string, decoded; the first of several.
 pub(super) fn query_value(query: Option<&str>, name: &str) -> Option<BString> {
-    let pairs = query?.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-    let (_, value) = pairs.into_iter().find(|(key, _)| *key == name)?;
-    let spaced = value.replace('+', " ");
-    Some(percent_decode_str(&spaced).collect::<Vec<u8>>().into())
+    query_values(query, name).next()
+}
+
+/// All values of `name` in a query string, decoded.
+pub(super) fn query_values<'q>(
+    query: Option<&'q str>,
+    name: &'q str,
+) -> impl Iterator<Item = BString> + 'q {
+    let pairs = query.into_iter().flat_map(|query| query.split('&'));
+    let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+    pairs.filter(move |(key, _)| *key == name).map(|(_, value)| {
+        let spaced = value.replace('+', " ");
+        percent_decode_str(&spaced).collect::<Vec<u8>>().into()
+    })
 }
 
 /// Folders that a repository may be deep.
@@ -88,7 +114,16 @@ mod tests {
             ("/info/refs/info/refs", Route::InfoRefs(repo("info/refs"))),
             ("/%252e%252e/info/refs", Route::InfoRefs(repo("%2e%2e"))),
             ("/a/git-receive-pack", Route::ReceivePack(repo("a"))),
+            ("/", Route::Index),
             ("/healthz", Route::Health),
+            ("/metrics", Route::Metrics),
+            ("/g/a/-/raw/v1/b%2fc/d", Route::Read(repo("g/a"), What::Raw, repo("v1/b%2fc/d"))),
+            (
+                "/a/-/raw/main/-/info/refs",
+                Route::Read(repo("a"), What::Raw, repo("main/-/info/refs")),
+            ),
+            ("/a/-/ls", Route::Read(repo("a"), What::Ls, repo(""))),
+            ("/a/-/grep", Route::Read(repo("a"), What::Grep, repo(""))),
             ("/readyz", Route::Ready),
         ] {
             assert_eq!(Route::parse(path), route, "{path}");
@@ -100,7 +135,9 @@ mod tests {
         let deep = format!("{}/info/refs", "/a".repeat(MAX_DEPTH + 1));
         for path in [
             "",
-            "/",
+            "/-/raw/main/x",
+            "/a/-",
+            "/a/-/blame/main",
             "/info/refs",
             "//info/refs",
             "/a//info/refs",

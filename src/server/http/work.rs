@@ -33,6 +33,15 @@ pub(super) async fn room(
     }
 }
 
+/// What `look` finds on a thread that may block.
+pub(super) async fn blocking<T: Send + 'static>(
+    look: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Problem> {
+    tokio::task::spawn_blocking(look).await.map_err(|failed| {
+        Problem::internal(&Error::new(ErrorKind::Io, format!("a thread failed: {failed}")))
+    })
+}
+
 /// Starts `job` and waits for the first bytes of its answer, or why there is none.
 pub(super) async fn answer(
     options: &HostingOptions,
