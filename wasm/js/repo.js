@@ -4,8 +4,7 @@ import { Calls } from "./calls.js";
 import { usage } from "./errors.js";
 import { Host } from "./host.js";
 import { bindings, init, wasmMemoryBytes } from "./load.js";
-import { pages } from "./pages.js";
-import { Snapshot } from "./snapshot.js";
+import { Questions } from "./questions.js";
 
 /** Opens the repository at `url`. One request; nothing is fetched until it is asked. */
 export async function open(url, options = {}) {
@@ -43,12 +42,13 @@ function formOf(auth) {
   throw usage("bad_params", "auth is a token, or has token, bearer, or username and password");
 }
 
-export class Repo {
+export class Repo extends Questions {
   #inner;
   #calls;
 
   /** Not for callers: `open` makes it. */
   constructor(inner, calls) {
+    super();
     this.#inner = inner;
     this.#calls = calls;
   }
@@ -59,20 +59,9 @@ export class Repo {
     return JSON.parse(await this.#calls.run(signal, (stop) => this.#inner.ask(method, text, stop)));
   }
 
-  /** The refs as the host has them now. */
-  async refs(query = {}) {
-    return pages(this, "refs", query).toArray();
-  }
-
-  /** Asks the host again where its refs are; snapshots taken before stay where they are. */
-  refresh(options = {}) {
-    return this.refs(options);
-  }
-
-  /** Pins `name` (a branch, tag, full ref or id) to its commit. */
-  async snapshot(name = "HEAD", { signal } = {}) {
-    const text = await this.#calls.run(signal, (stop) => this.#inner.snapshot(name, stop));
-    return new Snapshot(this, JSON.parse(text));
+  /** The commit, ref and warning of what `name` stands for. */
+  async pin(name, { signal } = {}) {
+    return JSON.parse(await this.#calls.run(signal, (stop) => this.#inner.snapshot(name, stop)));
   }
 
   /** Reads files whole: for each path `[item, bytes]`. Snapshots call it. */

@@ -47,10 +47,7 @@ export class Snapshot {
       if (item.type === "file") return new File(item, bytes);
       if (item.type === "error") return new GitsipError(item.error);
       const address = item.url ? textOf(item.url) : "an address that is not told";
-      return usage(
-        "is_submodule",
-        `'${paths[i]}' is a submodule: commit ${item.id} of ${address}`,
-      );
+      return usage("is_submodule", `'${paths[i]}' is a submodule: commit ${item.id} of ${address}`);
     });
   }
 

@@ -1,0 +1,5 @@
+// `serve` for threads of Node.
+
+import "./index.node.js";
+
+export { serve } from "./serve.js";
