@@ -11,6 +11,8 @@ mod cursors;
 mod golden;
 #[path = "answers/pages.rs"]
 mod pages;
+#[path = "answers/plans.rs"]
+mod plans;
 #[path = "answers/questions.rs"]
 mod questions;
 #[path = "answers/stops.rs"]

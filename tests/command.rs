@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "command/budgets.rs"]
+mod budgets;
 #[path = "command/cat.rs"]
 mod cat;
 #[path = "command/glob.rs"]

@@ -6,6 +6,8 @@
 
 #[path = "lazy_clone/bounds.rs"]
 mod bounds;
+#[path = "lazy_clone/budgets.rs"]
+mod budgets;
 #[path = "lazy_clone/client.rs"]
 mod client;
 #[path = "lazy_clone/costs.rs"]

@@ -8,6 +8,7 @@ mod any;
 mod grep;
 mod list;
 mod page;
+mod plan;
 mod read;
 mod refs;
 mod tree;
@@ -133,7 +134,9 @@ async fn put<Q: Ask, S: Source>(
         items += 1;
         take(item)
     });
-    let answered = question.run(Call { repo, stop, page }).instrument(span.clone()).await;
+    // A future with all of a question in it is large, and those around it would be too.
+    let answer = Box::pin(question.run(Call { repo, stop, page }));
+    let answered = answer.instrument(span.clone()).await;
     trace::answered(&span, items, &answered);
     answered
 }

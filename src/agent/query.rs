@@ -8,12 +8,14 @@ mod budget;
 mod files;
 mod grep;
 mod paths;
+mod plan;
 mod refs;
 
 pub use budget::QueryBudget;
 pub use files::{PrefetchQuery, ReadQuery};
 pub use grep::{GrepQuery, OutputMode};
 pub use paths::{GlobQuery, LsQuery, StatQuery, TreeQuery};
+pub use plan::PlanQuery;
 pub use refs::{RefOrder, RefsQuery};
 
 /// Any question, in JSON `{"method": .., "params": {..}}`.
@@ -38,12 +40,14 @@ pub enum Query {
     Grep(Box<GrepQuery>),
     /// Fetch ahead what will be asked about.
     Prefetch(PrefetchQuery),
+    /// What would a search cost?
+    Plan(PlanQuery),
 }
 
 impl Query {
     /// The words that JSON has for the methods.
-    pub const METHODS: [&str; 8] =
-        ["refs", "ls", "tree", "stat", "read", "glob", "grep", "prefetch"];
+    pub const METHODS: [&str; 9] =
+        ["refs", "ls", "tree", "stat", "read", "glob", "grep", "prefetch", "plan"];
 
     /// The question that `params` put to `method`, for callers that have both apart. It takes
     /// less code than the JSON of a whole [`Query`], whose two fields come in either order.
@@ -62,6 +66,7 @@ impl Query {
             "glob" => GlobQuery::deserialize(params).map(Self::Glob),
             "grep" => GrepQuery::deserialize(params).map(|query| Self::Grep(Box::new(query))),
             "prefetch" => PrefetchQuery::deserialize(params).map(Self::Prefetch),
+            "plan" => PlanQuery::deserialize(params).map(Self::Plan),
             other => Err(serde::de::Error::unknown_variant(other, &Self::METHODS)),
         }
     }

@@ -34,6 +34,7 @@ use tracing::Instrument as _;
 use super::exchange::{Discovered, Line, discover, no_outcome};
 use super::flights::Flights;
 use super::results::{Exchange, LoadStats, Stats};
+use super::sizes::Told;
 use super::source::Source;
 use super::trace;
 
@@ -116,6 +117,8 @@ pub(super) struct State {
     pub(super) loaded: Option<LoadStats>,
     /// The commit that came in one request with all blobs up to a size.
     pub(super) fetched_whole: Option<(ObjectId, u64)>,
+    /// Sizes of objects that are not held.
+    pub(super) told: Told,
 }
 
 impl<T> Clone for Remote<T> {
@@ -185,6 +188,7 @@ impl<T: Transport> Remote<T> {
             objects_saved: 0,
             loaded: None,
             fetched_whole: None,
+            told: Told::new(budget.empty()),
         };
         let store = MemoryStore::new(capabilities.object_format, &budget, &options.limits);
         let shared = Shared {
@@ -239,7 +243,12 @@ impl<T: Transport> Remote<T> {
 }
 
 impl<T: Transport> Shared<T> {
-    fn line(&self) -> Line<'_, '_, T> {
+    /// Whether the host says that it tells sizes.
+    pub(super) fn tells_sizes(&self) -> bool {
+        self.capabilities.object_info && self.state().old.is_none()
+    }
+
+    pub(super) fn line(&self) -> Line<'_, '_, T> {
         Line {
             transport: &self.transport,
             repo: &self.repo,
@@ -367,7 +376,7 @@ impl<T: Transport> Shared<T> {
         state.traced = state.ladder.learnt().len();
     }
 
-    fn context(&self, purpose: Purpose, allowance: &Allowance) -> Context {
+    pub(super) fn context(&self, purpose: Purpose, allowance: &Allowance) -> Context {
         let allowance = allowance.within(&self.allowance);
         let (journal, progress) = (self.journal.clone(), self.progress.clone());
         let workers = self.workers.clone();
@@ -495,6 +504,14 @@ impl<T: Transport> Source for Remote<T> {
 
     fn fetched_whole(&self) -> Option<(ObjectId, u64)> {
         self.shared.state().fetched_whole
+    }
+
+    async fn ask_sizes(&self, ids: &[ObjectId], allowance: &Allowance) -> Result<(), Error> {
+        self.shared.ask_sizes(ids, allowance).await
+    }
+
+    fn known_size(&self, id: &ObjectId) -> Option<u64> {
+        self.shared.state().told.size(id)
     }
 
     fn workers(&self) -> &SharedWorkers {

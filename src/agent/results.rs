@@ -14,6 +14,7 @@ mod items;
 pub(super) mod text;
 
 mod picture;
+mod plan;
 mod stats;
 
 use bstr::BString;
@@ -33,6 +34,7 @@ pub use failure::Failure;
 pub use hit::{ByteRange, Cut, FileMatches, GrepItem, Hit, NearLine};
 pub use items::{Below, FilePart, ReadError, ReadItem, RefItem, RepoInfo, StatItem, TreeNode};
 pub use picture::{TreeItem, TreePicture};
+pub use plan::{EstimatedFrom, Plan};
 pub use stats::{Exchange, LoadStats, Stats};
 
 /// What an entry of a folder is.

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 
 use super::query::Query;
 use super::results::{
-    Answer, Diagnosis, Entry, Envelope, Failure, GrepItem, Prefetched, ReadItem, RefItem, RepoInfo,
-    StatItem, TreeNode,
+    Answer, Diagnosis, Entry, Envelope, Failure, GrepItem, Plan, Prefetched, ReadItem, RefItem,
+    RepoInfo, StatItem, TreeNode,
 };
 
 /// The format of gitsip: a question, the answer of each method, and errors.
@@ -40,6 +40,7 @@ struct Answers {
     glob: Answer<Entry>,
     grep: Answer<GrepItem>,
     prefetch: Answer<Prefetched>,
+    plan: Answer<Plan>,
 }
 
 /// The JSON Schema (2020-12) of questions, answers and errors.

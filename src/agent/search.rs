@@ -163,7 +163,9 @@ impl<S: Source> Snapshot<S> {
         let is_left_out = error.as_ref().is_some_and(|it| self.spending().why_ended(it).is_some());
         let unsearched = is_left_out.then(|| {
             let limits = &self.repo().limits;
-            source.compute(|| unsearched::count(source.store(), tree, &filter, &reached, limits))
+            let size = |id: &ObjectId| source.known_size(id);
+            let store = source.store();
+            source.compute(|| unsearched::count(store, size, tree, &filter, &reached, limits))
         });
         Searched { stats: *grep.stats(), reached, error, unsearched }
     }
@@ -222,7 +224,7 @@ impl Pace {
 }
 
 /// Bytes that a file takes in a pack, about, as long as nothing is known of a repository.
-pub(super) const TYPICAL_BLOB_BYTES: u64 = 4 << 10;
+pub(super) const TYPICAL_BLOB_BYTES: u64 = 3 << 10;
 /// Files that are asked for at once at least: one by one they would cost more requests than
 /// bytes.
 const MIN_BATCH: usize = 16;

@@ -414,6 +414,11 @@ impl<S: Source> Snapshot<S> {
         fetched.map_err(|error| self.if_gone(error))
     }
 
+    /// Learns sizes, as far as the host tells them.
+    pub(super) async fn sizes(&self, ids: &[ObjectId]) -> Result<(), Error> {
+        self.guard(self.source().ask_sizes(ids, &self.spending.allowance)).await
+    }
+
     /// Says of an object that the host does not have what that means for this snapshot.
     fn if_gone(&self, error: Error) -> Error {
         if !is_gone(&error) {

@@ -59,6 +59,21 @@ pub trait Source {
         None
     }
 
+    /// Learns the sizes of `ids` from a host that tells them without the objects; nothing,
+    /// where there is no such host.
+    fn ask_sizes(
+        &self,
+        _ids: &[ObjectId],
+        _allowance: &Allowance,
+    ) -> impl Future<Output = Result<(), Error>> {
+        std::future::ready(Ok(()))
+    }
+
+    /// Bytes of an object that is not held, if [`ask_sizes`](Self::ask_sizes) told them.
+    fn known_size(&self, _id: &ObjectId) -> Option<u64> {
+        None
+    }
+
     /// Threads for computation that can be split.
     fn workers(&self) -> &SharedWorkers;
 

@@ -69,13 +69,13 @@ impl Spending {
         source: &S,
         work: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
-        let Some(ends_at) = self.ends_at else { return stop.guard(work).await };
+        let Some(ends_at) = self.ends_at else { return Box::pin(stop.guard(work)).await };
         let left = ends_at.saturating_sub(source.now());
         if left.is_zero() {
             return Err(Interrupted::Deadline.into());
         }
         let mut alarm = pin!(source.sleep(left));
-        let mut work = pin!(stop.guard(work));
+        let mut work = Box::pin(stop.guard(work));
         poll_fn(|context| match work.as_mut().poll(context) {
             Poll::Ready(done) => Poll::Ready(done),
             Poll::Pending => {

@@ -1,7 +1,8 @@
 //! How much a search left out when there was nothing more to spend.
 //!
 //! It is counted from what is held: folders are, once a search has begun, and files that are
-//! not have no size here. Counting ends where it would take longer than it is worth.
+//! not have a size here only if the host has told it. Counting ends where it would take longer
+//! than it is worth.
 
 use crate::limits::{Limits, NeverInterrupt};
 use crate::object::EntryKind;
@@ -22,6 +23,7 @@ const MAX_FILES: u64 = 200_000;
 /// missing or there are too many.
 pub(super) fn count(
     objects: &impl Objects,
+    known_size: impl Fn(&ObjectId) -> Option<u64>,
     tree: ObjectId,
     filter: &PathFilter,
     reached: &Reached,
@@ -37,7 +39,7 @@ pub(super) fn count(
     let begin = Place::default();
     let parts = [Some((first, &reached.place)), then.map(|filter| (filter, &begin))];
     for (filter, place) in parts.into_iter().flatten() {
-        if left.add(objects, tree, filter, place, limits).is_none() {
+        if left.add(objects, &known_size, tree, filter, place, limits).is_none() {
             return Unsearched::default();
         }
     }
@@ -59,6 +61,7 @@ impl Count {
     fn add(
         &mut self,
         objects: &impl Objects,
+        known_size: &impl Fn(&ObjectId) -> Option<u64>,
         tree: ObjectId,
         filter: PathFilter,
         place: &Place,
@@ -79,8 +82,9 @@ impl Count {
             if self.files > MAX_FILES {
                 return None;
             }
-            match objects.header(&id).ok()? {
-                Some(header) => self.bytes = self.bytes.saturating_add(header.size),
+            let held = objects.header(&id).ok()?.map(|header| header.size);
+            match held.or_else(|| known_size(&id)) {
+                Some(size) => self.bytes = self.bytes.saturating_add(size),
                 None => self.of_unknown_size += 1,
             }
         }

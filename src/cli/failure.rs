@@ -62,6 +62,11 @@ fn in_words_of_the_command(error: &Error) -> String {
     if let Some(rest) = text.strip_suffix("use globs") {
         return format!("{rest}use -g");
     }
+    for (field, flag) in [("max_requests", "--max-requests N"), ("max_bytes", "--max-bytes SIZE")] {
+        if let Some(rest) = text.strip_suffix(&format!("allow more with {field}")) {
+            return format!("{rest}allow more with {flag}");
+        }
+    }
     if !is_about_memory(error) {
         return text;
     }

@@ -103,6 +103,12 @@ impl Question {
                     query.paths.push(path);
                 }
             }
+            Query::Plan(query) => {
+                query.at = at;
+                if query.paths.is_empty() && !path.is_empty() {
+                    query.paths.push(path);
+                }
+            }
             Query::Refs(_) | Query::Stat(_) | Query::Prefetch(_) => {}
         }
         Ok(())

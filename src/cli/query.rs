@@ -4,7 +4,8 @@
 use bstr::BString;
 
 use crate::agent::{
-    GlobQuery, GrepQuery, LsQuery, OutputMode, Query, ReadQuery, RefOrder, RefsQuery, TreeQuery,
+    GlobQuery, GrepQuery, LsQuery, OutputMode, PlanQuery, Query, ReadQuery, RefOrder, RefsQuery,
+    TreeQuery,
 };
 use crate::cli::args::{Cat, Command, Form, Glob, Grep, Ls, Refs, Tree};
 use crate::error::Error;
@@ -15,6 +16,7 @@ pub(super) fn of(command: &Command, form: &Form) -> Result<Query, Error> {
     Ok(match command {
         Command::Cat(args) => Query::Read(read(args, form)),
         Command::Glob(args) => Query::Glob(glob(args, form)),
+        Command::Grep(args) if args.plan => Query::Plan(PlanQuery::from(&grep(args, form)?)),
         Command::Grep(args) => Query::Grep(Box::new(grep(args, form)?)),
         Command::Ls(args) => Query::Ls(ls(args, form)),
         Command::Refs(args) => Query::Refs(refs(args, form)),
@@ -47,6 +49,7 @@ fn tree(args: &Tree, form: &Form) -> TreeQuery {
         folders_only: args.folders,
         cursor: form.cursor.clone(),
         limit: form.limit.into_iter().chain(max_entries).min().or(default.limit),
+        budget: args.common.spend.budget(),
         ..default
     }
 }
@@ -57,6 +60,7 @@ fn ls(args: &Ls, form: &Form) -> LsQuery {
         recursive: args.recursive,
         cursor: form.cursor.clone(),
         limit: form.limit,
+        budget: args.common.spend.budget(),
         ..LsQuery::default()
     }
 }
@@ -67,6 +71,7 @@ fn read(args: &Cat, form: &Form) -> ReadQuery {
         lines: args.lines,
         cursor: form.cursor.clone(),
         limit: form.limit,
+        budget: args.common.spend.budget(),
         ..ReadQuery::default()
     }
 }
@@ -77,6 +82,7 @@ pub(super) fn glob(args: &Glob, form: &Form) -> GlobQuery {
         types: args.types.0.clone(),
         cursor: form.cursor.clone(),
         limit: form.limit,
+        budget: args.common.spend.budget(),
         ..GlobQuery::default()
     }
 }
@@ -119,6 +125,7 @@ pub(super) fn grep(args: &Grep, form: &Form) -> Result<GrepQuery, Error> {
         },
         cursor: form.cursor.clone(),
         limit: if args.quiet { Some(1) } else { form.limit },
+        budget: args.common.spend.budget(),
         ..GrepQuery::default()
     })
 }

@@ -23,6 +23,7 @@ use super::repo_arg::RepoArg;
 use super::{screen, verbose};
 use crate::agent::{Remote, RemoteOptions, Repo, Stats, Stop};
 use crate::cache::Cache;
+use crate::client::allowance::Allowance;
 use crate::credentials::{Credentials, Scope};
 use crate::disk::{Local, Repository};
 use crate::error::{Error, ErrorKind};
@@ -52,6 +53,7 @@ pub(super) fn run(command: Command) -> Result<u8, Error> {
         network,
         cache,
         timeout: common.timeout,
+        allowance: common.spend.allowance(),
         watch: watch.clone(),
         stop: Stop::default(),
         out: Output::stdout(),
@@ -127,6 +129,7 @@ struct Asking {
     network: Network,
     cache: Cache,
     timeout: Option<Duration>,
+    allowance: Allowance,
     watch: Watch,
     stop: Stop,
     out: Output,
@@ -163,6 +166,7 @@ impl Asking {
             auth: credentials.auth(),
             auth_source: credentials.source(|ask| screen::undisturbed(ask)),
             limits: self.limits.clone(),
+            allowance: self.allowance.clone(),
             progress: self.watch.listener(),
             retry: network::patience(&transport, self.timeout),
             workers: Pool::shared(),

@@ -6,18 +6,20 @@
 //! the store before `finish` succeeded.
 
 mod fetching;
+mod sizes;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use self::fetching::{Answer, FetchState};
+use self::sizes::Sizes;
 use super::allowance::Allowance;
 use super::journal::{Journal, Purpose, Received};
 use super::progress::{Phase, Progress, ProgressListener};
 use super::sample::{Sample, Sampled};
 use crate::error::{Error, ErrorKind};
 use crate::limits::{Budget, Interrupt, Interrupted, Limits, Reservation, SharedWorkers};
-use crate::oid::ObjectFormat;
+use crate::oid::{ObjectFormat, ObjectId};
 use crate::pack::Ingest;
 use crate::protocol::{Advertised, Advertisement, FetchRequest, LsRefsResponse, v0};
 use crate::store::{MemoryStaging, MemoryStore, Objects as _, Ref};
@@ -41,6 +43,7 @@ enum State {
     Fetch(Box<FetchState<MemoryStaging>>),
     Refs(LsRefsResponse),
     Sample(Box<FetchState<Sample>>),
+    Sizes(Box<Sizes>),
     Text(Vec<u8>),
     Over(Outcome),
     Failed,
@@ -68,6 +71,8 @@ pub enum Outcome {
     Refs(Vec<Ref>),
     /// What a fetch brought that is only looked at.
     Sampled(Sampled),
+    /// Objects and the bytes of each.
+    Sizes(Vec<(ObjectId, u64)>),
     /// The beginning of an error page.
     Text(Vec<u8>),
 }
@@ -124,6 +129,11 @@ impl Conversation {
         Self::new(State::Sample(Box::new(FetchState::new(response, ingest, budget))), context)
     }
 
+    /// Reads the answer to `object-info` about `ids` objects.
+    pub fn sizes(ids: usize, format: ObjectFormat, budget: &Budget, context: &Context) -> Self {
+        Self::new(State::Sizes(Box::new(Sizes::new(ids, format, budget))), context)
+    }
+
     /// Keeps the beginning of an error page.
     pub fn text(context: &Context) -> Self {
         Self::new(State::Text(Vec::new()), context)
@@ -150,6 +160,7 @@ impl Conversation {
         match &mut self.state {
             State::Advertisement(advertisement) => advertisement.push(chunk)?,
             State::Refs(response) => response.push(chunk)?,
+            State::Sizes(sizes) => sizes.push(chunk)?,
             State::Text(text) => {
                 let room = MAX_QUOTED_BYTES.saturating_sub(text.len());
                 text.extend_from_slice(&chunk[..chunk.len().min(room)]);
@@ -174,7 +185,11 @@ impl Conversation {
     pub fn finish(&mut self) -> Result<(), Error> {
         let state = std::mem::replace(&mut self.state, State::Failed);
         let outcome = match state {
-            State::Advertisement(_) | State::Fetch(_) | State::Refs(_) | State::Sample(_)
+            State::Advertisement(_)
+            | State::Fetch(_)
+            | State::Refs(_)
+            | State::Sample(_)
+            | State::Sizes(_)
                 if self.bytes == 0 =>
             {
                 return Err(empty());
@@ -184,6 +199,7 @@ impl Conversation {
                 Outcome::Advertised(Box::new(advertised), held)
             }
             State::Refs(response) => Outcome::Refs(response.finish()?),
+            State::Sizes(sizes) => Outcome::Sizes(sizes.finish()?),
             State::Text(text) => Outcome::Text(text),
             State::Fetch(fetch) => {
                 self.context.progress.report(Progress {
@@ -252,7 +268,11 @@ impl Conversation {
                 let phase = if total.is_some() { Phase::Receiving } else { Phase::Waiting };
                 (phase, fetch.objects(), total)
             }
-            State::Sample(_) | State::Text(_) | State::Over(_) | State::Failed => return,
+            State::Sample(_)
+            | State::Sizes(_)
+            | State::Text(_)
+            | State::Over(_)
+            | State::Failed => return,
         };
         self.context.progress.report(Progress { phase, objects, total_objects, bytes: self.bytes });
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::object::Kind;
 use crate::oid::ObjectId;
-use crate::text::amounts::{Bytes, Time};
+use crate::text::amounts::{Bytes, Count, Time};
 
 /// Requests that a journal remembers, the newest ones: some 10 KB. A command makes fewer
 /// than ten; a session of days is told of its last minutes. Totals count all.
@@ -38,6 +38,8 @@ pub enum RequestKind {
     Refs,
     /// Commits with trees and files, perhaps only files up to a size.
     Snapshot,
+    /// Sizes of files by id.
+    Sizes,
     /// Trees by id.
     Trees,
 }
@@ -66,6 +68,7 @@ impl RequestKind {
             Self::History => "history",
             Self::Refs => "refs",
             Self::Snapshot => "snapshot",
+            Self::Sizes => "sizes",
             Self::Trees => "trees",
         }
     }
@@ -100,6 +103,9 @@ impl fmt::Display for Purpose {
         let (one, many, with) = match self.kind {
             RequestKind::Capabilities => return f.write_str("what the host can do"),
             RequestKind::Refs => return f.write_str("refs"),
+            RequestKind::Sizes => {
+                return write!(f, "{}", Count(self.objects, "size"));
+            }
             RequestKind::Blobs => ("file", "files", ""),
             RequestKind::Commits => ("commit", "commits", "its trees"),
             RequestKind::History => ("commit", "commits", "its history"),
@@ -358,6 +364,7 @@ mod tests {
                 "commit 4b825dc and its trees and files",
                 "2 commits and their trees and files",
             ),
+            (RequestKind::Sizes, "1 size", "2 sizes"),
             (RequestKind::Trees, "tree 4b825dc", "2 trees"),
         ] {
             assert_eq!(Purpose::objects(kind, &[id]).to_string(), one);

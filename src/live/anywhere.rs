@@ -119,6 +119,20 @@ impl Source for Anywhere {
         }
     }
 
+    async fn ask_sizes(&self, ids: &[ObjectId], allowance: &Allowance) -> Result<(), Error> {
+        match self {
+            Self::Here(local) => local.ask_sizes(ids, allowance).await,
+            Self::There(remote) => remote.ask_sizes(ids, allowance).await,
+        }
+    }
+
+    fn known_size(&self, id: &ObjectId) -> Option<u64> {
+        match self {
+            Self::Here(local) => local.known_size(id),
+            Self::There(remote) => remote.known_size(id),
+        }
+    }
+
     fn workers(&self) -> &SharedWorkers {
         match self {
             Self::Here(local) => local.workers(),

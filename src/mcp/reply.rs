@@ -223,6 +223,7 @@ fn envelope(answer: &AnyAnswer) -> Parts<'_> {
         AnyAnswer::Read(answer) => parts(answer),
         AnyAnswer::Grep(answer) => parts(answer),
         AnyAnswer::Prefetch(answer) => parts(answer),
+        AnyAnswer::Plan(answer) => parts(answer),
     }
 }
 

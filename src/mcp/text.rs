@@ -32,7 +32,7 @@ pub(super) fn of(answer: &AnyAnswer) -> String {
                 }
             }
         }
-        AnyAnswer::Prefetch(_) => {}
+        AnyAnswer::Plan(_) | AnyAnswer::Prefetch(_) => {}
     }
     text
 }

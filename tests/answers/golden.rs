@@ -67,6 +67,7 @@ fn answers_are_written_word_for_word() {
             "grep",
             json!({"patterns": ["TODO"], "output_mode": "count", "max_total": 2}),
         ),
+        ("plan", "plan", json!({"globs": ["*.c", "*.h"]})),
         ("prefetch", "prefetch", json!({})),
     ] {
         let question = json!({"method": method, "params": params});

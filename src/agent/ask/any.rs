@@ -3,7 +3,8 @@
 use super::super::query::Query;
 use super::super::repo::Repo;
 use super::super::results::{
-    Answer, Entry, Envelope, GrepItem, Prefetched, ReadItem, RefItem, StatItem, TreeNode, Truncated,
+    Answer, Entry, Envelope, GrepItem, Plan, Prefetched, ReadItem, RefItem, StatItem, TreeNode,
+    Truncated,
 };
 use super::super::source::Source;
 use super::super::stop::Stop;
@@ -30,6 +31,8 @@ pub enum AnyAnswer {
     Grep(Answer<GrepItem>),
     /// Of `prefetch`.
     Prefetch(Answer<Prefetched>),
+    /// Of `plan`.
+    Plan(Answer<Plan>),
 }
 
 impl AnyAnswer {
@@ -52,6 +55,7 @@ impl AnyAnswer {
             Query::Read(_) => Self::Read(answer!(Read)),
             Query::Grep(_) => Self::Grep(answer!(Grep)),
             Query::Prefetch(_) => Self::Prefetch(answer!(Prefetch)),
+            Query::Plan(_) => Self::Plan(answer!(Plan)),
         }
     }
 
@@ -65,6 +69,7 @@ impl AnyAnswer {
             Self::Read(answer) => answer.truncated,
             Self::Grep(answer) => answer.truncated,
             Self::Prefetch(answer) => answer.truncated,
+            Self::Plan(answer) => answer.truncated,
         }
     }
 
@@ -78,6 +83,7 @@ impl AnyAnswer {
             Self::Read(answer) => answer.items.is_empty(),
             Self::Grep(answer) => answer.items.is_empty(),
             Self::Prefetch(answer) => answer.items.is_empty(),
+            Self::Plan(answer) => answer.items.is_empty(),
         }
     }
 }
@@ -100,6 +106,8 @@ pub enum AnyItem {
     Grep(GrepItem),
     /// Of `prefetch`.
     Prefetch(Prefetched),
+    /// Of `plan`.
+    Plan(Plan),
 }
 
 /// What is done with each item as it is found: whether there is room for more. All answers
@@ -162,6 +170,7 @@ impl<S: Source> Repo<S> {
             Query::Glob(query) => put!(query, Entry),
             Query::Grep(query) => put!(&**query, Grep),
             Query::Prefetch(query) => put!(query, Prefetch),
+            Query::Plan(query) => put!(query, Plan),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! a page stays within what it may.
 
 use super::super::results::{
-    Entry, FileMatches, FilePart, GrepItem, Hit, NearLine, Prefetched, ReadError, ReadItem,
+    Entry, FileMatches, FilePart, GrepItem, Hit, NearLine, Plan, Prefetched, ReadError, ReadItem,
     RefItem, StatItem, Submodule, TreeNode,
 };
 
@@ -56,6 +56,12 @@ impl Weigh for TreeNode {
 impl Weigh for Prefetched {
     fn json_bytes(&self) -> u64 {
         FIXED
+    }
+}
+
+impl Weigh for Plan {
+    fn json_bytes(&self) -> u64 {
+        2 * FIXED
     }
 }
 

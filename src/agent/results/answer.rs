@@ -167,9 +167,9 @@ pub struct Unsearched {
     /// Files that were to be searched and were not, or not to their end; `null` where that
     /// is not known: folders are missing, or there are more than 200,000.
     pub files: Option<u64>,
-    /// Bytes of those of them that are held.
+    /// Bytes of those of them whose size is known: they are held, or a `plan` was told.
     pub bytes_known: u64,
-    /// How many of them are not held, so that their size is not known.
+    /// How many of them have no known size.
     pub files_of_unknown_size: u64,
 }
 

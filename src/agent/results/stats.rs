@@ -61,7 +61,7 @@ pub struct LoadStats {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Exchange {
     /// What it asked for: `blobs`, `capabilities`, `commits` (with their trees), `history`,
-    /// `refs`, `snapshot` (commits with trees and files) or `trees`.
+    /// `refs`, `sizes`, `snapshot` (commits with trees and files) or `trees`.
     pub kind: &'static str,
     /// How many objects were asked for by id.
     pub objects: u64,

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 
-use super::Form;
 use super::cache::CacheArgs;
 use super::help::EVERYWHERE;
+use super::{Form, Spend};
 use crate::cli::network::Network;
 
 /// What every command takes.
@@ -34,6 +34,8 @@ pub(in crate::cli) struct Common {
     /// Say what it cost: one JSON line on standard error
     #[arg(long)]
     pub(in crate::cli) stats: bool,
+    #[command(flatten)]
+    pub(in crate::cli) spend: Spend,
     #[command(flatten)]
     pub(in crate::cli) form: Form,
     #[command(flatten)]

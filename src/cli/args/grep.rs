@@ -89,6 +89,9 @@ pub(in crate::cli) struct Grep {
     pub(in crate::cli) max_columns: Option<usize>,
     #[command(flatten)]
     pub(in crate::cli) types: Types,
+    /// Say what the search would cost, and fetch no file
+    #[arg(long)]
+    pub(in crate::cli) plan: bool,
     /// Say which types there are
     #[arg(long)]
     pub(in crate::cli) type_list: bool,

@@ -112,7 +112,7 @@ mod tests {
         let mut top = command();
         // Builds the subcommands too.
         let text = top.render_help().to_string();
-        fits(&text, 50);
+        fits(&text, 52);
         for name in ["--timeout", "HEAD", "GITSIP_TOKEN"] {
             assert!(text.contains(name), "{text}");
         }

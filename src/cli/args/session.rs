@@ -43,8 +43,8 @@ pub(in crate::cli) struct Session {
 const SESSION_HELP: &str = "\
 A request is a line {\"id\": 1, \"method\": \"grep\", \"params\": {..}}, and its answer
 {\"id\": 1, \"answer\": {..}} or {\"id\": 1, \"error\": {..}}, each when it is ready.
-Methods: refs ls tree stat read glob grep prefetch, open close repos, cancel,
-version schema. README.md has their params.
+Methods: refs ls tree stat read glob grep prefetch plan, open close repos,
+cancel, version schema. README.md has their params.
 
 Example:
   gitsip session https://github.com/git/git < requests.jsonl";

@@ -24,7 +24,7 @@ use super::grep::Search;
 use super::json::Question;
 use super::output::Output;
 use super::place::Place;
-use crate::agent::{Repo, Source, Stop};
+use crate::agent::{QueryBudget, Repo, Source, Stop};
 use crate::client::pasted::Pasted;
 use crate::error::Error;
 use crate::limits::Limits;
@@ -33,7 +33,7 @@ use crate::limits::Limits;
 #[derive(Debug)]
 pub(in crate::cli) enum Job {
     Json(Box<Question>),
-    Read { asked: Box<Asked>, place: Place },
+    Read { asked: Box<Asked>, place: Place, budget: QueryBudget },
     Refs(refs::Question),
 }
 
@@ -58,6 +58,7 @@ impl Job {
             return Ok(Self::Json(Box::new(Question::new(&command, pasted)?)));
         }
         let place = Place::new(&command, pasted);
+        let budget = command.common().spend.budget();
         let asked = match command {
             Command::Cat(cat) if cat.paths.is_empty() && !place.may_have_path() => {
                 return Err(cat::no_path());
@@ -71,7 +72,7 @@ impl Job {
                 return Ok(Self::Refs(refs::Question::new(&refs, limits)?));
             }
         };
-        Ok(Self::Read { asked: Box::new(asked), place })
+        Ok(Self::Read { asked: Box::new(asked), place, budget })
     }
 
     /// Asks `repo`, prints the answer, and gives the exit status. `stop` ends what takes long.
@@ -84,9 +85,9 @@ impl Job {
         let found = match self {
             Self::Json(question) => return question.run(repo, stop, out).await,
             Self::Refs(question) => refs::refs(repo, &question, out).await?,
-            Self::Read { asked, place } => {
+            Self::Read { asked, place, budget } => {
                 let (snapshot, path) = place.open(repo).await?;
-                let snapshot = snapshot.stopped_by(stop);
+                let snapshot = snapshot.stopped_by(stop).within(&budget);
                 failure::warn_of(&snapshot);
                 match *asked {
                     Asked::Cat(args) => {

@@ -1,5 +1,6 @@
 //! A search as it was asked for on the command line.
 
+mod plan;
 mod printer;
 
 use bstr::BString;
@@ -9,9 +10,10 @@ use super::args::Grep;
 use super::color::Paint;
 use super::output::{Names, Output, push_fmt};
 use super::{exit, failure, query};
-use crate::agent::{GrepQuery, OutputMode, Snapshot, Source};
+use crate::agent::{GrepQuery, GrepSummary, OutputMode, PlanOptions, Snapshot, Source, Truncated};
 use crate::error::Error;
 use crate::limits::Limits;
+use crate::text::amounts::Count;
 use crate::view::file_types;
 use crate::view::grep::{GrepOptions, Matcher};
 
@@ -23,6 +25,8 @@ pub(super) struct Search {
     look: Look,
     /// Only whether something is found is asked.
     quiet: bool,
+    /// Only what it would cost is asked.
+    is_plan: bool,
 }
 
 impl Search {
@@ -45,6 +49,7 @@ impl Search {
                 max_columns: args.max_columns,
             },
             quiet: args.quiet,
+            is_plan: args.plan,
         })
     }
 
@@ -56,12 +61,17 @@ impl Search {
         path: BString,
         out: &Output,
     ) -> Result<u8, Error> {
-        let Self { mut query, matcher, look, quiet } = self;
+        let Self { mut query, matcher, look, quiet, is_plan } = self;
         if query.paths.is_empty() && !path.is_empty() {
             query.paths.push(path);
         }
         let filter = query.filter(&Limits::default())?;
         query.check_paths(snapshot, &filter).await?;
+        if is_plan {
+            let plan = snapshot.plan(&filter, PlanOptions::default()).await?;
+            out.lock().bytes().extend_from_slice(&plan::in_words(&plan));
+            return Ok(exit::of_answer(plan.files > 0, true));
+        }
         let options = GrepOptions { filter, search: query.search_options() };
         let mut printer = Printer::new(out, look, options.search.output, quiet);
         let summary = snapshot.grep(matcher, options, &mut printer).await?;
@@ -72,8 +82,24 @@ impl Search {
         if !quiet && query.max_total.is_some_and(|most| found >= most) {
             failure::say("note: stopped at --max-total; there may be more");
         }
-        Ok(exit::of_answer(summary.hits > 0, !summary.stopped_early))
+        let is_whole = !summary.stopped_early && summary.truncated.is_none();
+        say_what_is_left(&summary);
+        Ok(exit::of_answer(summary.hits > 0, is_whole))
     }
+}
+
+/// Says what a budget left out, if it did.
+fn say_what_is_left(summary: &GrepSummary) {
+    let flag = match summary.truncated {
+        Some(Truncated::Requests) => "--max-requests",
+        Some(Truncated::Transfer) => "--max-bytes",
+        _ => return,
+    };
+    let left = match summary.unsearched.and_then(|left| left.files) {
+        Some(files) => format!("{} left out", Count(files, "file")),
+        None => "not all files were searched".to_owned(),
+    };
+    failure::say(&format!("note: stopped at {flag}; {left}"));
 }
 
 /// One line for each type of files: its name and globs.

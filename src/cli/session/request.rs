@@ -277,9 +277,9 @@ fn kind(value: &Value) -> &'static str {
 }
 
 /// All methods: those of questions and those of sessions.
-pub(super) const METHODS: [&str; 14] = [
-    "refs", "ls", "tree", "stat", "read", "glob", "grep", "prefetch", "open", "close", "repos",
-    "cancel", "version", "schema",
+pub(super) const METHODS: [&str; 15] = [
+    "refs", "ls", "tree", "stat", "read", "glob", "grep", "prefetch", "plan", "open", "close",
+    "repos", "cancel", "version", "schema",
 ];
 const FIELDS: [&str; 3] = ["id", "method", "params"];
 const WISHES: [&str; 3] = ["progress", "stream", "timeout_ms"];
