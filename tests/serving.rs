@@ -12,6 +12,8 @@ mod fetches;
 mod history;
 #[path = "serving/refusals.rs"]
 mod refusals;
+#[path = "serving/repacks.rs"]
+mod repacks;
 mod support;
 
 use std::path::Path;

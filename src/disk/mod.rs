@@ -96,7 +96,8 @@ impl Repository {
         let layout = discover::discover(path)?;
         let format = config::object_format(&layout.common_dir)?;
         let folders = alternates::object_dirs(&layout.common_dir.join("objects"))?;
-        let packs = Packs::open(folders.iter().map(|dir| dir.join("pack")).collect(), format)?;
+        let pack_dirs = folders.iter().map(|dir| dir.join("pack")).collect();
+        let packs = Packs::open(pack_dirs, format, budget)?;
         let loose = folders.into_iter().map(|dir| LooseStore::new(dir, format)).collect();
         let refs = RefFiles::new(layout.clone(), format, limits, budget);
         let cache_bytes = (budget.limit_bytes() / 4).min(MAX_CACHE_BYTES);
@@ -323,7 +324,7 @@ impl Objects for Repository {
     }
 
     fn packs(&self) -> Vec<Arc<dyn PackView>> {
-        self.0.packs.listing().views(&self.0.budget)
+        self.0.packs.views()
     }
 
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>, StoreError> {

@@ -3,10 +3,14 @@
 //! Newest first, as in git, and the pack that answered last before all others. A pack
 //! without an index, or with one that cannot be read, is not used; the reason is kept
 //! for when an object is missed. Multi-pack indexes are not read: each pack has its own.
+//! Folders are listed anew when an object is missed, and before packs are copied from if a
+//! folder's time says that something came or went: a server would else hold on to what a
+//! repack has deleted.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use super::files::{list, malformed};
 use super::pack::Pack;
@@ -20,6 +24,8 @@ pub(super) struct Packs {
     /// The `pack` folders, the repository's own first.
     folders: Vec<PathBuf>,
     format: ObjectFormat,
+    /// Pays for the tables of views.
+    budget: Budget,
     now: Mutex<Arc<Listing>>,
     /// The number of the pack that answered last.
     last: AtomicU64,
@@ -28,17 +34,30 @@ pub(super) struct Packs {
 /// The packs that were there at one time.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
-    packs: Vec<Arc<Pack>>,
+    packs: Vec<Listed>,
+    /// Of each folder, when it changed last; `None` where a change might have the same time.
+    changed: Vec<Option<SystemTime>>,
     /// The index for which a pack is not among them, and what is wrong with it.
     trouble: Option<(PathBuf, String)>,
     numbers: u64,
 }
 
+#[derive(Clone, Debug)]
+struct Listed {
+    pack: Arc<Pack>,
+    /// The same as whoever copies entries sees it.
+    view: Arc<dyn PackView>,
+}
+
 impl Packs {
-    /// The packs in `folders`, listed now.
-    pub(super) fn open(folders: Vec<PathBuf>, format: ObjectFormat) -> Result<Self, StoreError> {
-        let now = Mutex::new(Arc::new(Listing::default()));
-        let packs = Self { folders, format, now, last: AtomicU64::new(0) };
+    /// The packs in `folders`, listed now; their tables are paid from `budget`.
+    pub(super) fn open(
+        folders: Vec<PathBuf>,
+        format: ObjectFormat,
+        budget: &Budget,
+    ) -> Result<Self, StoreError> {
+        let (now, budget) = (Mutex::new(Arc::new(Listing::default())), budget.clone());
+        let packs = Self { folders, format, budget, now, last: AtomicU64::new(0) };
         packs.refresh()?;
         Ok(packs)
     }
@@ -48,28 +67,41 @@ impl Packs {
         let before = self.listing();
         let mut after = Listing { numbers: before.numbers, ..Listing::default() };
         for folder in &self.folders {
+            // Before it is listed: what comes meanwhile makes it newer.
+            after.changed.push(time_to_trust(folder));
             let mut of_folder = Vec::new();
             for entry in list(folder)? {
                 let path = entry.path();
                 if path.extension().is_none_or(|extension| extension != "pack") {
                     continue;
                 }
-                let known = before.packs.iter().find(|pack| pack.path() == path);
-                let pack = match known {
-                    Some(pack) => Arc::clone(pack),
+                let known = before.packs.iter().find(|listed| listed.pack.path() == path);
+                let listed = match known {
+                    Some(listed) => listed.clone(),
                     None => match after.open(&path, self.format) {
-                        Some(pack) => pack,
+                        Some(pack) => Listed::new(pack, &self.budget),
                         None => continue,
                     },
                 };
                 let age = entry.metadata().and_then(|metadata| metadata.modified()).ok();
-                of_folder.push((std::cmp::Reverse(age), pack));
+                of_folder.push((std::cmp::Reverse(age), listed));
             }
             of_folder.sort_by_key(|(age, _)| *age);
-            after.packs.extend(of_folder.into_iter().map(|(_, pack)| pack));
+            after.packs.extend(of_folder.into_iter().map(|(_, listed)| listed));
         }
         *self.now.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(after);
         Ok(())
+    }
+
+    /// All packs as they are now, as whoever copies entries sees them.
+    pub(super) fn views(&self) -> Vec<Arc<dyn PackView>> {
+        let now = self.folders.iter().map(|folder| time_of(folder));
+        let listing = self.listing();
+        if !now.eq(listing.changed.iter().copied()) || listing.changed.contains(&None) {
+            // What was listed before can still be read when listing fails.
+            _ = self.refresh();
+        }
+        self.listing().packs.iter().map(|listed| Arc::clone(&listed.view)).collect()
     }
 
     pub(super) fn listing(&self) -> Arc<Listing> {
@@ -88,23 +120,15 @@ impl Packs {
         id: &'a ObjectId,
     ) -> impl Iterator<Item = (&'a Pack, u64)> {
         let last = self.last.load(Ordering::Relaxed);
-        let first = listing.packs.iter().filter(move |pack| pack.number == last);
-        let others = listing.packs.iter().filter(move |pack| pack.number != last);
-        first.chain(others).filter_map(|pack| Some((&**pack, pack.index.find(id)?)))
+        let first = listing.iter().filter(move |pack| pack.number == last);
+        let others = listing.iter().filter(move |pack| pack.number != last);
+        first.chain(others).filter_map(|pack| Some((pack, pack.index.find(id)?)))
     }
 }
 
 impl Listing {
     pub(super) fn iter(&self) -> impl Iterator<Item = &Pack> {
-        self.packs.iter().map(|pack| &**pack)
-    }
-
-    /// The packs as whoever copies entries sees them; their tables are paid from `budget`.
-    pub(super) fn views(&self, budget: &Budget) -> Vec<Arc<dyn PackView>> {
-        let view = |pack: &Arc<Pack>| -> Arc<dyn PackView> {
-            Arc::new(View::new(Arc::clone(pack), budget))
-        };
-        self.packs.iter().map(view).collect()
+        self.packs.iter().map(|listed| &*listed.pack)
     }
 
     /// What is wrong with any of the packs, as far as is known.
@@ -131,3 +155,24 @@ impl Listing {
         }
     }
 }
+
+impl Listed {
+    fn new(pack: Arc<Pack>, budget: &Budget) -> Self {
+        let view = Arc::new(View::new(Arc::clone(&pack), budget));
+        Self { pack, view }
+    }
+}
+
+/// When something last came into a folder or went; `None` where there is none.
+fn time_of(folder: &Path) -> Option<SystemTime> {
+    std::fs::metadata(folder).and_then(|metadata| metadata.modified()).ok()
+}
+
+/// The same, unless that is so short ago that the next change could have the same time.
+fn time_to_trust(folder: &Path) -> Option<SystemTime> {
+    let until = SystemTime::now().checked_sub(COARSEST_TIME)?;
+    time_of(folder).filter(|changed| *changed < until)
+}
+
+/// File systems that keep times in steps of two seconds are still about.
+const COARSEST_TIME: Duration = Duration::from_secs(2);

@@ -124,6 +124,11 @@ impl Marks {
         self.marks.len()
     }
 
+    /// What the tables occupy, which the budget paid.
+    pub fn bytes(&self) -> u64 {
+        self.held.bytes()
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.marks.is_empty()

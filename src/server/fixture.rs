@@ -10,7 +10,7 @@ use crate::limits::{Budget, Limits};
 use crate::object::{Commit, Kind};
 use crate::oid::{ObjectFormat, ObjectId};
 use crate::store::{
-    Header, MemoryStore, Object, Objects, PackView, PackedEntry, Ref, Refs, StoreError,
+    Header, MemoryStore, Object, Objects, PackView, PackedEntry, Ref, Refs, StoreError, ViewedEntry,
 };
 
 /// A store with refs.
@@ -131,5 +131,27 @@ impl Refs for Fixture {
             prefixes.is_empty() || prefixes.iter().any(|prefix| item.name.starts_with(prefix))
         };
         Ok(refs.iter().filter(is_asked).cloned().collect())
+    }
+}
+
+/// A pack of some objects, without bytes.
+#[derive(Debug)]
+pub(super) struct ListedPack(pub(super) Vec<ObjectId>);
+
+impl PackView for ListedPack {
+    fn count(&self) -> u32 {
+        self.0.len() as u32
+    }
+
+    fn position(&self, id: &ObjectId) -> Result<Option<u32>, StoreError> {
+        Ok(self.0.iter().position(|of| of == id).map(|at| at as u32))
+    }
+
+    fn id_at(&self, at: u32) -> Result<ObjectId, StoreError> {
+        Ok(self.0[at as usize])
+    }
+
+    fn entry_at(&self, _: u32) -> Result<ViewedEntry, StoreError> {
+        Err(StoreError::Unsupported("there are no bytes here".to_owned()))
     }
 }

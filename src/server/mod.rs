@@ -30,6 +30,7 @@ mod upload_pack;
 mod wants;
 
 pub use answer::Answer;
+pub use known::KnownSets;
 pub use old_upload_pack::OldUploadPack;
 pub use options::ServeOptions;
 pub use pack_stream::PackWork;

@@ -18,7 +18,7 @@ pub(super) struct Placed {
     /// What is in no pack, in the order it was found.
     others: Marks,
     count: u64,
-    _held: Reservation,
+    held: Reservation,
 }
 
 /// The part of a set that lies in one pack.
@@ -36,6 +36,39 @@ impl Placed {
         ids: impl Iterator<Item = ObjectId>,
         budget: &Budget,
     ) -> Result<Self, StoreError> {
+        let mut placed = Self::empty(packs, format, budget)?;
+        for id in ids {
+            placed.place(id)?;
+        }
+        Ok(placed.without_empty_parts())
+    }
+
+    /// The same objects in other packs.
+    pub(super) fn moved_to(
+        &self,
+        packs: Vec<Arc<dyn PackView>>,
+        format: ObjectFormat,
+        budget: &Budget,
+    ) -> Result<Self, StoreError> {
+        let mut placed = Self::empty(packs, format, budget)?;
+        for part in &self.packs {
+            let mut next = part.next(0);
+            while let Some(at) = next {
+                placed.place(part.pack.id_at(at)?)?;
+                next = part.next(at + 1);
+            }
+        }
+        for id in self.others.ids() {
+            placed.place(id)?;
+        }
+        Ok(placed.without_empty_parts())
+    }
+
+    fn empty(
+        packs: Vec<Arc<dyn PackView>>,
+        format: ObjectFormat,
+        budget: &Budget,
+    ) -> Result<Self, StoreError> {
         let mut held = budget.empty();
         let mut parts = Vec::new();
         for pack in packs {
@@ -43,13 +76,17 @@ impl Placed {
             held.grow((words * 8) as u64)?;
             parts.push(InPack { pack, words: vec![0; words] });
         }
-        let others = Marks::new(format, budget);
-        let mut placed = Self { packs: parts, others, count: 0, _held: held };
-        for id in ids {
-            placed.place(id)?;
-        }
-        placed.packs.retain(|part| part.words.iter().any(|&word| word != 0));
-        Ok(placed)
+        Ok(Self { packs: parts, others: Marks::new(format, budget), count: 0, held })
+    }
+
+    fn without_empty_parts(mut self) -> Self {
+        self.packs.retain(|part| part.words.iter().any(|&word| word != 0));
+        self
+    }
+
+    /// What the set occupies, which the budget paid.
+    pub(super) fn bytes(&self) -> u64 {
+        self.held.bytes() + self.others.bytes()
     }
 
     /// How many objects.
@@ -116,12 +153,8 @@ impl InPack {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fixture::ListedPack;
     use super::*;
-    use crate::store::ViewedEntry;
-
-    /// A pack of the objects whose ids begin with a number below its count.
-    #[derive(Debug)]
-    struct Numbers(u32);
 
     fn id(number: u32) -> ObjectId {
         let mut raw = [0; 20];
@@ -129,30 +162,13 @@ mod tests {
         ObjectId::from_raw(&raw).unwrap()
     }
 
-    impl PackView for Numbers {
-        fn count(&self) -> u32 {
-            self.0
-        }
-
-        fn position(&self, id: &ObjectId) -> Result<Option<u32>, StoreError> {
-            let number = u32::from_be_bytes(id.as_bytes()[..4].try_into().unwrap());
-            Ok((number < self.0).then_some(number))
-        }
-
-        fn id_at(&self, at: u32) -> Result<ObjectId, StoreError> {
-            Ok(id(at))
-        }
-
-        fn entry_at(&self, _: u32) -> Result<ViewedEntry, StoreError> {
-            Err(StoreError::Unsupported("there are no bytes here".to_owned()))
-        }
-    }
-
     #[test]
     fn each_object_is_in_the_first_pack_that_has_it_or_by_itself() {
         let budget = Budget::new(1 << 20);
         let packs = |counts: &[u32]| {
-            let view = |&count| -> Arc<dyn PackView> { Arc::new(Numbers(count)) };
+            let view = |&count| -> Arc<dyn PackView> {
+                Arc::new(ListedPack((0..count).map(id).collect()))
+            };
             counts.iter().map(view).collect::<Vec<_>>()
         };
         let wanted = [0, 63, 64, 65, 129, 199, 200, 299, 1_000];
@@ -168,8 +184,11 @@ mod tests {
         assert_eq!(found(&set.packs()[1]), [200, 299]);
         assert!(wanted.iter().all(|&number| set.contains(&id(number)).unwrap()));
         assert!([1, 62, 201, 1_001].iter().all(|&number| !set.contains(&id(number)).unwrap()));
-        assert_eq!(set.packs()[0].pack.id_at(7).unwrap().format(), ObjectFormat::Sha1);
-        drop(set);
+        let moved = set.moved_to(packs(&[70, 2_000]), ObjectFormat::Sha1, &budget).unwrap();
+        assert_eq!((moved.len(), moved.others().len()), (9, 0));
+        assert_eq!(found(&moved.packs()[0]), [0, 63, 64, 65]);
+        assert_eq!(found(&moved.packs()[1]), [129, 199, 200, 299, 1_000]);
+        drop((set, moved));
         assert_eq!(budget.used_bytes(), 0);
     }
 }

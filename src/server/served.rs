@@ -7,7 +7,7 @@ use bstr::BString;
 
 use super::ServeOptions;
 use super::encoded::EncodedCache;
-use super::known::{Known, KnownSet};
+use super::known::{Known, KnownSet, KnownSets};
 use super::pack_stream::Means;
 use super::placed::Placed;
 use super::refusal::Refusal;
@@ -64,7 +64,7 @@ impl<S: Objects + Refs + Sync> Served<S> {
             workers: SharedWorkers::default(),
             encoded: EncodedCache::new(budget.limit_bytes() / 4, budget),
             cuts: Cuts::default(),
-            known: Known::default(),
+            known: KnownSets::new(budget.limit_bytes() / 4, budget).place(),
         }
     }
 
@@ -72,6 +72,12 @@ impl<S: Objects + Refs + Sync> Served<S> {
     #[must_use]
     pub fn with_workers(self, workers: SharedWorkers) -> Self {
         Self { workers, ..self }
+    }
+
+    /// The same, keeping what all refs reach among `sets`, which other repositories share.
+    #[must_use]
+    pub fn with_known_sets(self, sets: &KnownSets) -> Self {
+        Self { known: sets.place(), ..self }
     }
 
     /// The same with a history that is cut at `shallow`.
@@ -138,18 +144,56 @@ impl<S: Objects + Refs + Sync> Served<S> {
         tips: Vec<ObjectId>,
         interrupt: &dyn Interrupt,
     ) -> Result<Arc<KnownSet>, Refusal> {
-        if let Some(known) = self.known.of(&tips) {
-            return Ok(known);
-        }
-        let wanted = Wanted { wants: tips.clone(), cuts: self.cuts.clone(), ..Wanted::default() };
         let Self { store, limits, budget, .. } = self;
-        let chosen = select(store, &wanted, limits, budget, interrupt)?;
-        let objects = Placed::new(store.packs(), store.format(), chosen.ids(), budget)?;
-        Ok(self.known.keep(KnownSet { tips, objects: Arc::new(objects) }))
+        let (packs, format) = (store.packs(), store.format());
+        let objects = match self.known.of(&tips) {
+            Some(known) if known.is_in(&packs) => return Ok(known),
+            // The same objects, which lie elsewhere now.
+            Some(known) => known.objects.moved_to(packs.clone(), format, budget)?,
+            None => {
+                let (wants, cuts) = (tips.clone(), self.cuts.clone());
+                let wanted = Wanted { wants, cuts, ..Wanted::default() };
+                let chosen = select(store, &wanted, limits, budget, interrupt)?;
+                Placed::new(packs.clone(), format, chosen.ids(), budget)?
+            }
+        };
+        let paid = budget.reserve(size_of_val(&*tips) as u64)?;
+        Ok(self.known.keep(KnownSet { tips, packs, objects: Arc::new(objects), paid }))
     }
 
     /// What every pack is written with.
     pub(super) fn means(&self) -> Means<'_> {
         Means { encoded: &self.encoded, workers: &self.workers, budget: &self.budget }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{Fixture, ListedPack};
+    use super::super::wants::sorted_tips;
+    use super::*;
+    use crate::limits::NeverInterrupt;
+
+    #[test]
+    fn what_refs_reach_is_kept_until_one_changes_and_moves_with_the_packs() {
+        let budget = Budget::new(16 << 20);
+        let fixture = Fixture::new(&budget);
+        let commits = fixture.line("main", 20);
+        let served = fixture.served(&budget);
+        let reached = || {
+            let tips = sorted_tips(&served.refs(&[]).unwrap());
+            served.reached_by(tips, &NeverInterrupt).unwrap()
+        };
+        let first = reached();
+        assert_eq!((first.objects.len(), served.store.reads()), (60, 40));
+        assert!(Arc::ptr_eq(&first, &reached()));
+        let ids: Vec<ObjectId> = first.objects.others().ids().collect();
+        *served.store.packs.lock().unwrap() = vec![Arc::new(ListedPack(ids))];
+        let moved = reached();
+        assert_eq!((moved.objects.len(), moved.objects.others().len()), (60, 0));
+        assert!(Arc::ptr_eq(&moved, &reached()));
+        assert_eq!(served.store.reads(), 40);
+        served.store.set_ref("main", commits[9]);
+        assert_eq!((reached().objects.len(), served.store.reads()), (30, 60));
     }
 }

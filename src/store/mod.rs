@@ -101,8 +101,8 @@ pub trait Objects {
         Ok(self.header(id)?.is_some())
     }
 
-    /// The packs whose entries can be copied, in the order they are asked; none in a store
-    /// that keeps its objects in another way.
+    /// The packs whose entries can be copied, as they are now, in the order they are asked; none
+    /// in a store that keeps its objects in another way.
     fn packs(&self) -> Vec<Arc<dyn PackView>> {
         Vec::new()
     }

@@ -14,7 +14,8 @@ use crate::oid::ObjectId;
 
 /// One pack, whose entries are numbered in the order they lie in it.
 ///
-/// It stays readable while it is held, whatever happens to the store's list of packs.
+/// It stays readable while it is held, whatever happens to the store's list of packs. As long
+/// as a pack is in that list, a store gives the same [`Arc`](std::sync::Arc) for it.
 pub trait PackView: fmt::Debug + Send + Sync {
     /// How many entries it has.
     fn count(&self) -> u32;

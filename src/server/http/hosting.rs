@@ -49,9 +49,10 @@ impl Hosting {
     /// # Errors
     /// `NotFound` when there is no such folder.
     pub fn new(options: HostingOptions) -> Result<Self, Error> {
+        let budget = Budget::new(options.limits.max_memory);
         Ok(Self(Arc::new(Shared {
-            budget: Budget::new(options.limits.max_memory),
-            repositories: Repositories::new(&options.root)?,
+            repositories: Repositories::new(&options.root, &budget)?,
+            budget,
             requests: Arc::new(Semaphore::new(options.max_requests.max(1))),
             next_id: AtomicU64::new(1),
             is_ending: AtomicBool::new(false),

@@ -16,7 +16,7 @@ use super::route::{MAX_DEPTH, is_served_name};
 use crate::disk::Repository;
 use crate::error::Error;
 use crate::limits::Budget;
-use crate::server::Served;
+use crate::server::{KnownSets, Served};
 
 /// A repository that is open. A clone is the same one.
 pub(super) type Hosted = Arc<Open>;
@@ -35,6 +35,8 @@ pub(super) struct Open {
 pub(super) struct Repositories {
     root: PathBuf,
     open: Mutex<HashMap<PathBuf, Kept>>,
+    /// What refs of all of them reach: a share of the budget.
+    known: KnownSets,
 }
 
 #[derive(Debug)]
@@ -45,13 +47,14 @@ struct Kept {
 }
 
 impl Repositories {
-    /// Those below `root`.
-    pub(super) fn new(root: &Path) -> Result<Self, Error> {
+    /// Those below `root`; `budget` pays for what is kept of them.
+    pub(super) fn new(root: &Path, budget: &Budget) -> Result<Self, Error> {
         let root = std::fs::canonicalize(root).map_err(|error| {
             let why = format!("'{}' cannot be served: {error}", root.display());
             Error::new(crate::ErrorKind::NotFound, why).with_source(error)
         })?;
-        Ok(Self { root, open: Mutex::default() })
+        let known = KnownSets::new(budget.limit_bytes() / 4, budget);
+        Ok(Self { root, open: Mutex::default(), known })
     }
 
     /// How many are open.
@@ -120,6 +123,7 @@ impl Repositories {
         let served =
             Served::new(repository.clone(), options.serve.clone(), &options.limits, budget)
                 .with_workers(options.workers.clone())
+                .with_known_sets(&self.known)
                 .with_shallow(shallow);
         let hosted = Arc::new(Open { served, repository, stamps });
         self.keep(git_dir, &hosted, options.max_open);
