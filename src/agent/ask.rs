@@ -5,6 +5,7 @@
 //! Nothing here prints or encodes.
 
 mod any;
+mod chosen;
 mod grep;
 mod list;
 mod page;

@@ -44,6 +44,24 @@ fn ten_searches_and_five_reads_cost_one_transfer_and_no_object_comes_twice() {
 }
 
 #[test]
+fn a_plan_and_a_budget_are_params_like_others() {
+    let sandbox = Sandbox::new();
+    project(&sandbox);
+    let server = HttpServer::start(sandbox.repos());
+    let mut session = Session::start(&sandbox, [server.url("r.git")]);
+    let plan = session.ask("plan", json!({"globs": ["*.po"]}));
+    assert_eq!((&plan["schema"], &plan["items"][0]["files"]), (&"gitsip.plan/1".into(), &1.into()));
+    assert_eq!(plan["items"][0]["requests"], 2);
+    let search = json!({"patterns": ["x"], "globs": ["*.po"], "budget": {"max_requests": 1}});
+    let cut = session.ask("grep", search);
+    assert_eq!((&cut["truncated"], &cut["stats"]["requests"]), (&"requests".into(), &1.into()));
+    let search = json!({"patterns": ["x"], "globs": ["*.po"], "budget": {"max_requests": 2}});
+    let whole = session.ask("grep", search);
+    assert_eq!((&whole["truncated"], &whole["stats"]["requests"]), (&Value::Null, &2.into()));
+    session.finish_quietly();
+}
+
+#[test]
 fn thirty_two_requests_at_once_are_right_and_nothing_is_fetched_twice() {
     let sandbox = Sandbox::new();
     let (repo, files) = project(&sandbox);

@@ -15,11 +15,11 @@ use super::super::search::{Reached, Searched};
 use super::super::snapshot::Snapshot;
 use super::super::source::Source;
 use super::super::spending::Spending;
+use super::chosen::{check_paths, filter_of};
 use super::page::{Offered, Page};
 use super::{Ask, Call, Ended, bad_place, check_sizes, partial};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
-use crate::view::file_types;
 use crate::view::glob::PathFilter;
 use crate::view::grep::{
     self, ContextLine, FilePlace, FileRef, FileSummary, GrepOptions, GrepStats, MatchOptions,
@@ -379,53 +379,6 @@ impl SearchStats {
             unsearched: None,
         }
     }
-}
-
-/// The files that a search of these reads.
-///
-/// # Errors
-/// `Usage` for globs, paths and types that are none.
-pub(super) fn filter_of(
-    globs: &[String],
-    names: &[String],
-    types: &[String],
-    paths: &[BString],
-    limits: &Limits,
-) -> Result<PathFilter, Error> {
-    let filter = PathFilter::new(globs, paths, limits)?;
-    let names = [file_types::globs(types)?, names.to_vec()].concat();
-    Ok(filter.with_names(&names)?)
-}
-
-/// A path that is not there is a slip of the pen, not a search without a hit.
-///
-/// # Errors
-/// `NotFound` for the first that is not.
-pub(super) async fn check_paths<S: Source>(
-    snapshot: &Snapshot<S>,
-    paths: &[BString],
-    filter: &PathFilter,
-) -> Result<(), Error> {
-    if filter.is_unrestricted() {
-        // It is one request, unless its folders are asked for first.
-        return Ok(());
-    }
-    for path in paths {
-        match snapshot.stat(path).await {
-            Err(error)
-                if error.kind() == ErrorKind::NotFound
-                    && path.iter().any(|byte| b"*?[".contains(byte)) =>
-            {
-                let context = format!("{}; for a pattern of paths use globs", error.context());
-                let code = error.code();
-                return Err(Error::new(ErrorKind::NotFound, context)
-                    .with_code(code)
-                    .with_source(error));
-            }
-            other => drop(other?),
-        }
-    }
-    Ok(())
 }
 
 /// Where a search begins that is to go on `at` a position, and the file that is there if it

@@ -5,7 +5,7 @@ use super::super::plan::PlanOptions;
 use super::super::query::PlanQuery;
 use super::super::results::{Envelope, Plan};
 use super::super::source::Source;
-use super::grep::{check_paths, filter_of};
+use super::chosen::{check_paths, filter_of};
 use super::{Ask, Call, Ended, check_sizes};
 use crate::error::Error;
 use crate::oid::ObjectId;
