@@ -163,7 +163,7 @@ test("a proxy gets the address behind its own", async () => {
   repo.free();
 });
 
-test("progress tells phases and bytes, and a listener's mistake is its own", async () => {
+test("progress tells phases and bytes", async () => {
   const phases = new Set();
   let bytes = 0;
   const onProgress = (progress) => {

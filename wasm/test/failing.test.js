@@ -141,6 +141,20 @@ test("a pack that declares gigabytes allocates nothing for them", async () => {
   assert.ok(repo.memoryReport().wasm_bytes < wasm_bytes + (32 << 20));
 });
 
+test("what is freed makes room for the next repository", async () => {
+  const visit = async () => {
+    const repo = await open(world.url);
+    await (await repo.snapshot()).read("big.bin");
+    const { wasm_bytes } = repo.memoryReport();
+    repo.free();
+    return wasm_bytes;
+  };
+  const first = await visit();
+  let last;
+  for (let i = 0; i < 8; i += 1) last = await visit();
+  assert.ok(last - first < 4 * NOISE.length, `${last - first} bytes more`);
+});
+
 test("options, questions and patterns that are wrong are named", async () => {
   assert.match(
     (await failureOf(open(world.url, { timeout: 1 }), "usage", "bad_params")).message,
