@@ -74,8 +74,8 @@ const COLUMNS: usize = 80;
 const MORE: &str = "\n\nMore options, which every command takes: gitsip --help.";
 
 const TOP_HELP: &str = "\
-REPO is an http(s) address, owner/repo on github.com, or a local path, read at
-HEAD unless --ref names another; the address of a web page says ref and path.
+REPO, an http(s) address, owner/repo on github.com or a local path, is read at
+HEAD (no working tree) or --ref; the address of a web page says ref and path.
 
 Private repositories: --token-env NAME, else GITSIP_TOKEN, user:password@ in the
 address, ~/.netrc; and git's credential helpers after the host has refused.
