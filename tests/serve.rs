@@ -10,6 +10,8 @@ mod browsers;
 mod clones;
 #[path = "serving/copy.rs"]
 mod copy;
+#[path = "serve/embedded.rs"]
+mod embedded;
 #[allow(dead_code, reason = "each test file uses another part")]
 #[path = "serving/history.rs"]
 mod history;

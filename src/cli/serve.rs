@@ -114,6 +114,7 @@ fn as_json(handled: &Handled) -> String {
         "outcome": handled.outcome.code(),
         "bytes_in": handled.bytes_in,
         "bytes_out": handled.bytes_out,
+        "wants": handled.pack.wants,
         "entries_copied": handled.pack.copied,
         "entries_rebuilt": handled.pack.rebuilt,
         "entries_cached": handled.pack.cached,

@@ -158,7 +158,8 @@ impl<S: Objects + Refs + Sync> Served<S> {
         let forms = Forms { ofs_delta: request.ofs_delta, thin: request.thin_pack };
         if let Some(all) = self.everything(fetch, &boundary, interrupt)? {
             let had = Box::new(|_: &ObjectId| false);
-            return Ok(PackStream::new(&self.store, all, forms, had, self.means())?);
+            let stream = PackStream::new(&self.store, all, forms, had, self.means())?;
+            return Ok(stream.for_wants(fetch.wants.len()));
         }
         let mut wants = fetch.wants.clone();
         wants.extend(boundary.wants);
@@ -176,7 +177,8 @@ impl<S: Objects + Refs + Sync> Served<S> {
         } else {
             Box::new(|_| false)
         };
-        Ok(PackStream::new(store, placed, forms, had, self.means())?)
+        let stream = PackStream::new(store, placed, forms, had, self.means())?;
+        Ok(stream.for_wants(fetch.wants.len()))
     }
 
     /// What all refs reach, when that is what is asked for: by someone who has nothing and

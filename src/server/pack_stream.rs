@@ -34,6 +34,8 @@ pub(super) struct Forms {
 /// What was done for a pack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PackWork {
+    /// What the client wanted by id or name, each once.
+    pub wants: u64,
     /// Entries that were sent as they were packed.
     pub copied: u64,
     /// Entries that were read and compressed anew.
@@ -49,6 +51,7 @@ impl std::ops::Add for PackWork {
 
     fn add(self, more: Self) -> Self {
         Self {
+            wants: self.wants + more.wants,
             copied: self.copied + more.copied,
             rebuilt: self.rebuilt + more.rebuilt,
             cached: self.cached + more.cached,
@@ -144,6 +147,12 @@ impl<'a, S: Objects + Sync + ?Sized> PackStream<'a, S> {
     }
 
     /// What was done so far.
+    /// The same, for a client with so many wants.
+    pub(super) fn for_wants(mut self, wants: usize) -> Self {
+        self.work.wants = wants as u64;
+        self
+    }
+
     pub(super) fn work(&self) -> PackWork {
         self.work
     }

@@ -258,3 +258,22 @@ fn what_is_full_says_when_to_come_again() {
     drop(busy);
     assert!(server.get("/readyz", &[]).status == 200);
 }
+
+/// Somebody who waits for others is let go of when they go.
+#[test]
+fn a_client_that_hangs_up_while_it_waits_is_forgotten() {
+    let sandbox = Sandbox::new();
+    let body = with_a_large_file(&sandbox);
+    let server = Server::start(&sandbox, &["--max-requests", "1", "--max-wait", "60"]);
+    let busy = begin(&server, &body);
+    let mut waiting = server.connect();
+    let head = "GET /large/info/refs?service=git-upload-pack HTTP/1.1\r\nHost: x\r\n\r\n";
+    waiting.write_all(head.as_bytes()).unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    drop(waiting);
+    let gone = within(Duration::from_secs(1), || {
+        server.log().into_iter().find(|line| line["kind"] == "refs")
+    });
+    assert_eq!(gone.expect("the end is logged within a second")["outcome"], "gone");
+    drop(busy);
+}

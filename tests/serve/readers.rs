@@ -141,6 +141,8 @@ fn counters_count() {
     super::server::clone(&sandbox, 2, &["--mirror"], &server.url("source"), &to);
     server.get("/absent/info/refs?service=git-upload-pack", &[]);
     server.logged(|line| line["outcome"] == "refused");
+    let pack = server.logged(|line| line["entries_copied"].as_u64() > Some(100));
+    assert!(pack["wants"].as_u64() > Some(5), "{pack}");
     let text = server.get("/metrics", &[]).text();
     for line in [
         "gitsip_requests_total{kind=\"refs\",outcome=\"done\"} 1",

@@ -2,8 +2,8 @@
 //!
 //! [`Hosting::handle`] is the whole of it: a plain request in, an answer out whose body is a
 //! stream with back pressure. [`listen`](listen::serve) puts it behind a socket; whoever has a
-//! server of their own calls `handle` from there, or nests a [`Hosting`], which is a
-//! `tower_service::Service` as far as axum is concerned.
+//! server of their own calls `handle` from there, or hands a [`Hosting`] to axum as the
+//! `tower_service::Service` that it is: `Router::new().nest_service("/git", hosting)`.
 //!
 //! What computes does so on tokio's blocking threads, and hands pieces of a pack through a
 //! channel of a few: a client that reads slowly is waited for, one that is gone ends the work,
@@ -40,6 +40,7 @@ mod record;
 mod repositories;
 mod request_body;
 mod route;
+mod service;
 mod source;
 mod work;
 
