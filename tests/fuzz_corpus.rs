@@ -38,6 +38,11 @@ fn fetch_response() {
     replay("fetch_response", targets::fetch_response);
 }
 
+#[test]
+fn saved() {
+    replay("saved", targets::saved);
+}
+
 /// Runs `target` with every file of its corpus, whole and cut.
 fn replay(name: &str, target: fn(&[u8])) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(name);

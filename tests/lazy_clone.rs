@@ -12,6 +12,8 @@ mod budgets;
 mod client;
 #[path = "lazy_clone/costs.rs"]
 mod costs;
+#[path = "lazy_clone/evictions.rs"]
+mod evictions;
 #[path = "lazy_clone/failures.rs"]
 mod failures;
 #[path = "lazy_clone/hosts.rs"]

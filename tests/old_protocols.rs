@@ -270,11 +270,11 @@ fn a_hundred_thousand_refs_are_listed_within_the_budget() {
         let limits = Limits { max_memory: 64 << 20, ..Limits::default() };
         let options = RemoteOptions { limits: limits.clone(), ..RemoteOptions::default() };
         let remote = Remote::open(inner, &server.url("r.git"), options).await.unwrap();
-        assert!(remote.stats().store_bytes > 100_000 * 100, "the listing is paid for");
+        assert!(remote.stats().memory.used_bytes > 100_000 * 100, "the listing is paid for");
         let repo = Repo::new(remote, limits);
         let snapshot = repo.snapshot("b099999").await.unwrap();
         assert_eq!(snapshot.commit().to_string(), id);
-        assert!(repo.stats().store_bytes < 1 << 20, "it is given back");
+        assert!(repo.stats().memory.used_bytes < 1 << 20, "it is given back");
         assert_eq!(server.requests().len(), 1);
     });
 }

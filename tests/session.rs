@@ -13,6 +13,8 @@ mod ends;
 mod hostile;
 #[path = "session/lines.rs"]
 mod lines;
+#[path = "session/memory.rs"]
+mod memory;
 #[path = "session/stops.rs"]
 mod stops;
 #[path = "support/mod.rs"]

@@ -47,8 +47,8 @@ fn each_request_is_told_with_what_it_asked_for_and_what_it_took() {
     assert_eq!((stats.protocol, stats.retries), (Some(2), 0));
     assert_eq!(stats.exchanges[2].first, Some(snapshot.commit()));
     assert_eq!(stats.exchanges[2].objects, 1);
-    assert!(stats.store_bytes > 0 && stats.peak_bytes >= stats.store_bytes);
-    assert_eq!(stats.max_bytes, Limits::default().max_memory);
+    assert!(stats.memory.used_bytes > 0 && stats.memory.peak_bytes >= stats.memory.used_bytes);
+    assert_eq!(stats.memory.max_bytes, Limits::default().max_memory);
 
     // What is held is read again without a request, and that is told too.
     read(&snapshot, "a");

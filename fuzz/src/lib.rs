@@ -5,6 +5,8 @@
 //! A target asserts more than that nothing panics: a parser of a stream gives the same
 //! whether its input comes whole or byte by byte.
 
+mod saved;
+
 use std::collections::BTreeSet;
 
 use gitsip::limits::{LimitExceeded, NeverInterrupt};
@@ -18,6 +20,8 @@ use gitsip::pktline::{Carriage, PktError, Reader, Token};
 use gitsip::protocol::{FetchEvent, FetchResponse, ProtocolError};
 use gitsip::store::{MemoryStaging, MemoryStore, Objects as _, Staging as _};
 use gitsip::{Budget, Limits, ObjectFormat, ObjectId, Workers};
+
+pub use saved::saved;
 
 /// Packets, read as what the first byte says.
 pub fn pktline(input: &[u8]) {

@@ -145,12 +145,12 @@ async fn put<Q: Ask, S: Source>(
 impl<S: Source> Repo<S> {
     /// What is known of the repository without asking its host.
     pub fn info(&self) -> RepoInfo {
-        let Stats { requests, bytes_received, objects, store_bytes, fallbacks, .. } = self.stats();
+        let Stats { requests, bytes_received, objects, memory, fallbacks, .. } = self.stats();
         RepoInfo {
             name: self.source.name(),
             object_format: self.source.store().format().name().to_owned(),
             objects,
-            memory_bytes: store_bytes,
+            memory_bytes: memory.used_bytes,
             requests,
             bytes_received,
             fallbacks,

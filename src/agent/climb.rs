@@ -13,14 +13,14 @@ use crate::error::Error;
 use crate::object::Kind;
 use crate::oid::ObjectId;
 use crate::protocol::{FetchRequest, Filter};
-use crate::store::{MissingSet, Objects as _};
+use crate::store::{Kept, MissingSet, Objects as _};
 
-use super::remote::Shared;
+use super::shared::Shared;
 
 /// How a request ended.
 enum End {
-    /// With all that it wants, or all that can be had.
-    Came(FetchRequest),
+    /// With all that it wants, or all that can be had, which stays while that is kept.
+    Came(FetchRequest, Kept),
     /// It has to be asked for in more than one step.
     InSteps,
     /// It has to come in whole snapshots: what the host said to ids, if it said something.
@@ -28,19 +28,24 @@ enum End {
 }
 
 impl<T: Transport> Shared<T> {
-    /// Brings as much of `missing` as this host can be brought to send.
+    /// Brings as much of `missing` as this host can be brought to send by its ids; that stays
+    /// while what is returned lives.
     pub(super) async fn bring(
         &self,
         missing: &MissingSet,
         allowance: &Allowance,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<Kept>, Error> {
+        let mut came = Vec::new();
         let held = self.held();
         let kind = |id| missing.iter().find(|item| item.id == id).and_then(|item| item.kind);
         let asked = self.state().ladder.requests(missing, &held);
         for request in asked {
             let kind = RequestKind::of(request.wants.first().and_then(|id| kind(*id)));
             match self.obtain(request, kind, allowance).await? {
-                End::Came(request) => self.remember(&request.wants)?,
+                End::Came(request, kept) => {
+                    came.push(kept);
+                    self.remember(&request.wants)?;
+                }
                 End::InSteps => {}
                 End::Whole(refusal) => self.bring_whole(missing, refusal, allowance).await?,
             }
@@ -48,7 +53,7 @@ impl<T: Transport> Shared<T> {
         if self.state().ladder.is_whole_only() && self.absent(missing)? > 0 {
             self.bring_whole(missing, None, allowance).await?;
         }
-        Ok(())
+        Ok(came)
     }
 
     /// Brings a commit with its trees and the files up to a size in one request; whether
@@ -62,7 +67,7 @@ impl<T: Transport> Shared<T> {
         let asked = self.state().ladder.snapshot(commit, max_blob_bytes);
         let Some(request) = asked else { return Ok(false) };
         let obtained = self.obtain(request, RequestKind::Snapshot, allowance).await?;
-        let End::Came(request) = obtained else {
+        let End::Came(request, _) = obtained else {
             return Ok(false);
         };
         if request.filter.is_some() {
@@ -101,8 +106,7 @@ impl<T: Transport> Shared<T> {
                 (Some(Next::InSteps), _) => return Ok(End::InSteps),
                 (Some(Next::Whole), answer) => return Ok(End::Whole(answer.err())),
                 (None, answer) => {
-                    answer?;
-                    return Ok(End::Came(request));
+                    return Ok(End::Came(request, answer?.committed.kept));
                 }
             }
         }
@@ -121,7 +125,7 @@ impl<T: Transport> Shared<T> {
             None => Fallback::LeavesOutIds,
         };
         let mut commits = self.held();
-        commits.retain(|commit| !self.state().whole.contains(commit));
+        commits.retain(|commit| !self.is_whole(commit));
         let before = self.absent(missing)?;
         let mut absent = before;
         while let (1.., Some(commit)) = (absent, commits.pop()) {
@@ -139,6 +143,7 @@ impl<T: Transport> Shared<T> {
         }
         if absent < before {
             self.state().ladder.give_up_ids(why);
+            self.store.set_can_fetch_again(false);
             self.trace_what_was_learnt();
             return Ok(());
         }

@@ -20,8 +20,8 @@ use crate::text::escape_for_people;
 use self::bedside::Bedside;
 use self::hearing::{Clock, Room};
 use super::exchange::{Arrived, Line, arrive, no_outcome};
-use super::remote::CancelOnDrop;
 use super::results::{AuthDiagnosis, Diagnosis, DoctorFinding, Failure, Hop, Http, Offer};
+use super::shared::CancelOnDrop;
 
 /// The most requests that one examination sends, beside at most five redirects, one
 /// repetition for each connection that was cut before an answer, and one for each request

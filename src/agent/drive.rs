@@ -4,13 +4,19 @@ use hashbrown::HashMap;
 
 use crate::client::allowance::Allowance;
 use crate::error::{Error, ErrorKind};
+use crate::limits::Which;
 use crate::oid::ObjectId;
-use crate::store::{Lookup, MissingSet, Objects};
+use crate::store::{Kept, Lookup, Missing, MissingSet, Objects};
 
 use super::source::Source;
 
 /// How often one query may ask for the same object.
 const MAX_ASKS: u32 = 2;
+
+/// Whether `error` says that memory was too small for what was fetched or read.
+pub(super) fn is_out_of_memory(error: &Error) -> bool {
+    error.limit().is_some_and(|limit| limit.which == Which::Memory)
+}
 
 /// Asks `ask` until it is ready, fetching what it lacks in between.
 pub(super) async fn answer<S: Source, T, E: Into<Error>>(
@@ -31,6 +37,8 @@ pub(super) async fn answer<S: Source, T, E: Into<Error>>(
 #[derive(Debug, Default)]
 pub(super) struct Rounds {
     asked: HashMap<ObjectId, u32>,
+    /// What came last is not evicted before the query has read it.
+    kept: Kept,
 }
 
 impl Rounds {
@@ -42,14 +50,15 @@ impl Rounds {
         missing: &MissingSet,
         allowance: &Allowance,
     ) -> Result<(), Error> {
-        for item in missing.iter() {
-            let asked = self.asked.entry(item.id).or_insert(0);
-            *asked += 1;
-            if *asked > MAX_ASKS {
-                return Err(never_comes(source, &item.id));
-            }
+        self.kept = Kept::default();
+        let is_done = |item: &&Missing| self.asked.get(&item.id).is_some_and(|&n| n >= MAX_ASKS);
+        if let Some(item) = missing.iter().find(is_done) {
+            return Err(never_comes(source, &item.id));
         }
-        source.fetch(missing, allowance).await?;
+        self.kept = source.fetch(missing, allowance).await?;
+        for item in missing.iter() {
+            *self.asked.entry(item.id).or_insert(0) += 1;
+        }
         let mut first_absent = None;
         for item in missing.iter() {
             if source.store().contains(&item.id)? {

@@ -49,6 +49,7 @@ mod saved;
 #[cfg(feature = "schema")]
 mod schema;
 mod search;
+mod shared;
 mod sizes;
 mod snapshot;
 mod source;

@@ -1,6 +1,6 @@
 //! Fetching the files of a snapshot before anyone asks for them.
 
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::object::{EntryKind, Kind};
 use crate::oid::ObjectId;
 use crate::store::{MissingSet, Objects};
@@ -9,7 +9,7 @@ use crate::view::path;
 use crate::view::walk::{Place, WalkEntry, WalkOptions};
 
 use super::drive::{Rounds, answer};
-use super::results::{Prefetched, Truncated};
+use super::results::Prefetched;
 use super::search::Walked;
 use super::snapshot::Snapshot;
 use super::source::Source;
@@ -77,20 +77,7 @@ impl<S: Source> Snapshot<S> {
         let budget = self.source().budget();
         let free = budget.limit_bytes().saturating_sub(budget.used_bytes());
         let max_blob_bytes = (free / SEARCHED_SHARE).max(SMALL_BLOB_BYTES);
-        match self.fetch_whole(Some(max_blob_bytes)).await {
-            // Hits before the first large file are worth a second try.
-            Err(error)
-                if error.kind() == ErrorKind::Limit
-                    && Truncated::of_spent(&error).is_none()
-                    && max_blob_bytes > SMALL_BLOB_BYTES =>
-            {
-                self.fetch_whole(Some(SMALL_BLOB_BYTES)).await?;
-            }
-            fetched => {
-                fetched?;
-            }
-        }
-        Ok(())
+        self.fetch_whole(Some(max_blob_bytes)).await.map(drop)
     }
 
     /// The distinct files that pass `filter` and are not held, and how many pass.

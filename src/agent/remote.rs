@@ -8,45 +8,31 @@
 
 mod source;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+
+use tracing::Instrument as _;
 
 use crate::client::address::RepoUrl;
 use crate::client::allowance::Allowance;
-use crate::client::conversation::{Cancel, Context, Conversation, Fetched, Outcome, Target};
+use crate::client::conversation::{Context, Conversation, Fetched};
 use crate::client::credentials::{Auth, AuthSource, Credentials};
-use crate::client::journal::{Journal, Purpose, RequestKind};
+use crate::client::journal::RequestKind;
 use crate::client::ladder::{Fallback, Ladder};
 use crate::client::old_host::OldHost;
 use crate::client::progress::ProgressListener;
 use crate::client::retry::RetryOptions;
 use crate::client::transport::Transport;
-use crate::client::{lazy, requests};
 use crate::error::{Error, ErrorKind};
 use crate::limits::{Budget, Limits, SharedWorkers};
-use crate::object::Kind;
 use crate::oid::ObjectId;
-use crate::protocol::{Advertised, Capabilities, FetchCapability, FetchRequest, LsRefsRequest};
-use crate::store::{Lookup, MemoryStore, MissingSet, Objects, Ref};
-use crate::view::ViewError;
-use crate::view::path::{self, Peeled};
-use bstr::BString;
-use tracing::Instrument as _;
+use crate::protocol::{Advertised, Capabilities, FetchCapability, FetchRequest};
+use crate::store::{MemoryStore, MissingSet};
 
-use super::exchange::{Discovered, Line, discover, no_outcome};
+use super::exchange::{Discovered, discover};
 use super::flights::Flights;
-use super::results::LoadStats;
+use super::shared::{Shared, State};
 use super::sizes::Told;
 use super::trace;
-
-/// After so long, refs that came with the first answer are listed again.
-const MAX_LISTING_AGE: Duration = Duration::from_secs(10);
-
-/// Refs that are noted to be saved.
-const MAX_NOTED_REFS: usize = 64;
-
-/// Bytes of the name of one of them.
-const MAX_NOTED_NAME_BYTES: usize = 1 << 10;
 
 /// How a remote repository is opened.
 #[derive(Clone, Debug, Default)]
@@ -76,50 +62,6 @@ pub struct RemoteOptions {
 /// A remote repository behind a transport. A clone is the same repository.
 pub struct Remote<T> {
     pub(super) shared: Arc<Shared<T>>,
-}
-
-pub(super) struct Shared<T> {
-    pub(super) transport: T,
-    pub(super) repo: RepoUrl,
-    credentials: Credentials,
-    public_only: bool,
-    retry: RetryOptions,
-    pub(super) limits: Limits,
-    pub(super) budget: Budget,
-    allowance: Allowance,
-    pub(super) progress: ProgressListener,
-    pub(super) workers: SharedWorkers,
-    capabilities: Capabilities,
-    features: FetchCapability,
-    pub(super) store: MemoryStore,
-    opened_at: Duration,
-    journal: Journal,
-    flights: Flights,
-    state: Mutex<State>,
-}
-
-#[derive(Debug)]
-pub(super) struct State {
-    /// What this host can do, as far as it is known.
-    pub(super) ladder: Ladder,
-    /// Commits that came with everything in them.
-    pub(super) whole: Vec<ObjectId>,
-    /// Set when it speaks protocol v0 or v1.
-    old: Option<OldHost>,
-    /// How much of what was learnt has been traced.
-    traced: usize,
-    /// Commits whose trees are all held, newest last; at most [`lazy::MAX_HAVES`].
-    pub(super) held: Vec<ObjectId>,
-    /// Refs as they were last listed, where few were; at most [`MAX_NOTED_REFS`].
-    pub(super) listed: Vec<Ref>,
-    /// Objects that were held when what is held was last saved or loaded.
-    pub(super) objects_saved: u64,
-    /// What loading took.
-    pub(super) loaded: Option<LoadStats>,
-    /// The commit that came in one request with all blobs up to a size.
-    pub(super) fetched_whole: Option<(ObjectId, u64)>,
-    /// Sizes of objects that are not held.
-    pub(super) told: Told,
 }
 
 impl<T> Clone for Remote<T> {
@@ -179,6 +121,8 @@ impl<T: Transport> Remote<T> {
         if let Some(old) = &old {
             ladder.learn(Fallback::OldVersion(old.version()));
         }
+        let store = MemoryStore::new(capabilities.object_format, &budget, &options.limits);
+        store.set_can_fetch_again(!ladder.is_whole_only());
         let state = State {
             ladder,
             whole: Vec::new(),
@@ -190,8 +134,9 @@ impl<T: Transport> Remote<T> {
             loaded: None,
             fetched_whole: None,
             told: Told::new(budget.empty()),
+            batch_len: MissingSet::MAX_BLOBS,
+            bytes_per_blob: 0,
         };
-        let store = MemoryStore::new(capabilities.object_format, &budget, &options.limits);
         let shared = Shared {
             transport,
             repo,
@@ -240,192 +185,5 @@ impl<T: Transport> Remote<T> {
 
     pub(super) fn remember(&self, wants: &[ObjectId]) -> Result<(), Error> {
         self.shared.remember(wants)
-    }
-}
-
-impl<T: Transport> Shared<T> {
-    /// Whether the host says that it tells sizes.
-    pub(super) fn tells_sizes(&self) -> bool {
-        self.capabilities.object_info && self.state().old.is_none()
-    }
-
-    pub(super) fn line(&self) -> Line<'_, '_, T> {
-        Line {
-            transport: &self.transport,
-            repo: &self.repo,
-            credentials: &self.credentials,
-            public_only: self.public_only,
-            retry: &self.retry,
-        }
-    }
-
-    /// Fetches objects of `kind` into the store.
-    pub(super) async fn fetch(
-        &self,
-        request: &FetchRequest,
-        kind: RequestKind,
-        allowance: &Allowance,
-    ) -> Result<Fetched, Error> {
-        let purpose = Purpose::objects(kind, &request.wants);
-        let span = trace::fetch(&purpose);
-        let context = self.context(purpose, allowance);
-        let fetched = self.fetch_for(request, context).instrument(span.clone()).await?;
-        span.in_scope(|| trace::received(&fetched));
-        Ok(fetched)
-    }
-
-    async fn fetch_for(&self, request: &FetchRequest, context: Context) -> Result<Fetched, Error> {
-        // Dropping this future also stops the thread that resolves the pack.
-        let _stop = CancelOnDrop(&context.cancel);
-        let target = Target { limits: &self.limits, budget: &self.budget, store: &self.store };
-        let old = match &self.state().old {
-            Some(old) => Some((old.encode(request)?, *old.features())),
-            None => None,
-        };
-        let outcome = match old {
-            Some((body, features)) => {
-                let conversation = Conversation::fetch_v0(request, &features, target, &context);
-                self.line().fetch_v0(body, conversation, &context).await?
-            }
-            None => {
-                let mut body = Vec::new();
-                request.encode(requests::AGENT, self.store.format(), &mut body)?;
-                let conversation = Conversation::fetch(target, &context);
-                self.line().command(body, conversation, &context).await?
-            }
-        };
-        match outcome {
-            Outcome::Fetched(fetched) => Ok(fetched),
-            _ => Err(no_outcome()),
-        }
-    }
-
-    /// The refs of a host that lists all of them: at first those that came with its first
-    /// answer, for which nothing is sent.
-    async fn refs_v0(&self, allowance: &Allowance) -> Result<Vec<Ref>, Error> {
-        let age = self.transport.now().saturating_sub(self.opened_at);
-        let first = self.state().old.as_mut().and_then(OldHost::take_refs);
-        if let Some(refs) = first.filter(|_| age <= MAX_LISTING_AGE) {
-            return Ok(refs);
-        }
-        let context = self.context(Purpose::of(RequestKind::Refs), allowance);
-        let conversation = Conversation::advertisement(&self.limits, &self.budget, &context);
-        match self.line().list_v0(conversation, &context).await? {
-            Outcome::Advertised(advertised, held) => match *advertised {
-                Advertised::Listing(listing) => {
-                    let mut old = OldHost::new(listing, held, &self.budget)?;
-                    let refs = old.take_refs().unwrap_or_default();
-                    self.state().old = Some(old);
-                    Ok(refs)
-                }
-                Advertised::Capabilities(_) => Err(changed_its_version()),
-            },
-            _ => Err(no_outcome()),
-        }
-    }
-
-    /// The refs that a host of protocol v2 has, perhaps more than those asked for.
-    async fn refs_v2(
-        &self,
-        prefixes: &[BString],
-        allowance: &Allowance,
-    ) -> Result<Vec<Ref>, Error> {
-        let request = LsRefsRequest {
-            prefixes: prefixes.to_vec(),
-            symrefs: true,
-            peel: true,
-            unborn: self.capabilities.ls_refs.is_some_and(|ls_refs| ls_refs.unborn),
-        };
-        let context = self.context(Purpose::of(RequestKind::Refs), allowance);
-        let format = self.capabilities.object_format;
-        let conversation = Conversation::refs(format, &self.limits, &self.budget, &context);
-        let mut body = Vec::new();
-        request.encode(requests::AGENT, format, &mut body)?;
-        match self.line().command(body, conversation, &context).await? {
-            Outcome::Refs(refs) => Ok(refs),
-            _ => Err(no_outcome()),
-        }
-    }
-
-    /// Remembers commits that came with all their trees, so that later ones join them.
-    pub(super) fn remember(&self, wants: &[ObjectId]) -> Result<(), Error> {
-        for id in wants {
-            let Lookup::Ready(Peeled { commit: Some(commit), .. }) = peel_held(&self.store, id)?
-            else {
-                continue;
-            };
-            let mut state = self.state();
-            let State { held, whole, .. } = &mut *state;
-            held.retain(|other| *other != commit);
-            held.push(commit);
-            let forgotten = held.len().saturating_sub(lazy::MAX_HAVES);
-            held.drain(..forgotten);
-            whole.retain(|commit| held.contains(commit));
-        }
-        Ok(())
-    }
-
-    pub(super) fn held(&self) -> Vec<ObjectId> {
-        self.state().held.clone()
-    }
-
-    /// Traces what the host was found not to do since this was called last.
-    pub(super) fn trace_what_was_learnt(&self) {
-        let mut state = self.state();
-        let new = state.ladder.learnt().get(state.traced..).unwrap_or_default();
-        new.iter().copied().for_each(trace::fallback);
-        state.traced = state.ladder.learnt().len();
-    }
-
-    pub(super) fn context(&self, purpose: Purpose, allowance: &Allowance) -> Context {
-        let allowance = allowance.within(&self.allowance);
-        let (journal, progress) = (self.journal.clone(), self.progress.clone());
-        let workers = self.workers.clone();
-        Context { allowance, journal, progress, purpose, workers, ..Context::default() }
-    }
-
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    /// Notes refs as they are now, to be saved. A long listing is nobody's choice of refs.
-    pub(super) fn note_refs(&mut self, refs: &[Ref]) {
-        let is_short = |named: &&Ref| {
-            let symref = named.symref_target.as_ref().map_or(0, |name| name.len());
-            named.name.len().max(symref) <= MAX_NOTED_NAME_BYTES
-        };
-        for named in refs.iter().filter(is_short).take(MAX_NOTED_REFS) {
-            self.listed.retain(|other| other.name != named.name);
-            self.listed.push(named.clone());
-        }
-        let forgotten = self.listed.len().saturating_sub(MAX_NOTED_REFS);
-        self.listed.drain(..forgotten);
-    }
-}
-
-/// Peels what is a commit or tag; anything else is no commit to join.
-fn peel_held(store: &MemoryStore, id: &ObjectId) -> Result<Lookup<Peeled>, Error> {
-    match store.header(id)?.map(|header| header.kind) {
-        Some(Kind::Commit | Kind::Tag) => match path::peel(store, id) {
-            Err(ViewError::WrongKind { .. }) => Ok(Lookup::Missing(MissingSet::default())),
-            peeled => Ok(peeled?),
-        },
-        _ => Ok(Lookup::Missing(MissingSet::default())),
-    }
-}
-
-fn changed_its_version() -> Error {
-    let why = "the host changed the version of its protocol; open the repository again";
-    Error::new(ErrorKind::Transport, why)
-}
-
-/// Stops a conversation when nobody waits for it any more.
-pub(super) struct CancelOnDrop<'a>(pub(super) &'a Cancel);
-
-impl Drop for CancelOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.cancel();
     }
 }

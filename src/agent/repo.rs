@@ -12,7 +12,7 @@ use crate::oid::ObjectId;
 use crate::store::{Objects as _, Ref};
 
 use super::resolve::{resolve, resolve_among};
-use super::results::Stats;
+use super::results::{MemoryReport, Stats};
 use super::snapshot::Snapshot;
 use super::source::Source;
 use super::spending::Spending;
@@ -97,5 +97,10 @@ impl<S: Source> Repo<S> {
     /// What was spent so far.
     pub fn stats(&self) -> Stats {
         self.source.stats()
+    }
+
+    /// Where the memory is, and what had to go for lack of it.
+    pub fn memory_report(&self) -> MemoryReport {
+        self.source.stats().memory
     }
 }

@@ -10,6 +10,7 @@ mod doctor;
 mod failure;
 mod hit;
 mod items;
+mod memory;
 #[cfg(feature = "serde")]
 pub(super) mod text;
 
@@ -33,6 +34,7 @@ pub use doctor::{AuthDiagnosis, Diagnosis, DoctorFinding, Hop, Http, Offer};
 pub use failure::Failure;
 pub use hit::{ByteRange, Cut, FileMatches, GrepItem, Hit, NearLine};
 pub use items::{Below, FilePart, ReadError, ReadItem, RefItem, RepoInfo, StatItem, TreeNode};
+pub use memory::MemoryReport;
 pub use picture::{TreeItem, TreePicture};
 pub use plan::{EstimatedFrom, Plan};
 pub use stats::{Exchange, LoadStats, Stats};

@@ -122,10 +122,11 @@ impl<T: Transport> Repo<Remote<T>> {
     }
 }
 
-impl<T: Transport> super::remote::Shared<T> {
+impl<T: Transport> super::shared::Shared<T> {
     fn to_save(&self) -> SavedState {
         let state = self.state();
-        let whole = |id: &ObjectId| state.whole.contains(id);
+        let is_all_here = !self.has_evicted();
+        let whole = |id: &ObjectId| is_all_here && state.whole.contains(id);
         let commits = state.held.iter().map(|&id| SavedCommit { id, is_whole: whole(&id) });
         let is_held = |named: &&Ref| {
             let id = named.peeled.or(named.target);
@@ -134,7 +135,7 @@ impl<T: Transport> super::remote::Shared<T> {
         SavedState {
             address: self.repo.to_string().into(),
             commits: commits.collect(),
-            left_out: state.fetched_whole,
+            left_out: state.fetched_whole.filter(|_| is_all_here),
             refs: state.listed.iter().filter(is_held).cloned().collect(),
         }
     }

@@ -11,7 +11,7 @@ use crate::view::grep::{FilePlace, Grep, GrepOptions, GrepStats, Matcher, Sink};
 use crate::view::likely::Turn;
 use crate::view::walk::{Place, Walk, WalkEntry, WalkOptions};
 
-use super::drive::Rounds;
+use super::drive::{Rounds, is_out_of_memory};
 use super::results::{GrepSummary, Unsearched};
 use super::snapshot::Snapshot;
 use super::source::Source;
@@ -144,14 +144,23 @@ impl<S: Source> Snapshot<S> {
         let mut pace = Pace::default();
         let mut rounds = Rounds::default();
         let error = loop {
-            if let Some(left) = self.spending().allowance.bytes_left() {
-                grep.ask_for_at_most(pace.batch_len(left));
-            }
+            let affordable =
+                self.spending().allowance.bytes_left().map(|left| pace.batch_len(left));
+            let fitting = source.batch_len();
+            grep.ask_for_at_most(affordable.map_or(fitting, |blobs| blobs.min(fitting)));
             let step = source.compute(|| grep.run(source.store(), sink, &self.watch()));
             let fetched = match step {
                 Ok(Lookup::Ready(_)) => break None,
                 Ok(Lookup::Missing(missing)) => {
-                    self.fetch_at(&mut pace, &mut rounds, &missing).await
+                    let fetched = self.fetch_at(&mut pace, &mut rounds, &missing).await;
+                    match fetched {
+                        // What did not come is asked for again in smaller batches.
+                        Err(error) if is_divisible(&missing) && is_out_of_memory(&error) => {
+                            source.could_not_hold(missing.len());
+                            Ok(())
+                        }
+                        fetched => fetched,
+                    }
                 }
                 Err(error) => Err(error),
             };
@@ -221,6 +230,11 @@ impl Pace {
         let blobs = usize::try_from(left / 2 / self.bytes_per_blob()).unwrap_or(usize::MAX);
         blobs.clamp(MIN_BATCH, MissingSet::MAX_BLOBS)
     }
+}
+
+/// Whether less than all of `missing` can be asked for.
+fn is_divisible(missing: &MissingSet) -> bool {
+    missing.len() > 1 && missing.iter().all(|item| item.kind == Some(Kind::Blob))
 }
 
 /// Bytes that a file takes in a pack, about, as long as nothing is known of a repository.

@@ -16,8 +16,8 @@ use crate::oid::ObjectId;
 use crate::protocol::encode_object_info;
 use crate::store::Objects as _;
 
-use super::remote::{CancelOnDrop, Shared};
 use super::results::Truncated;
+use super::shared::{CancelOnDrop, Shared};
 
 /// Ids in one request: 50 bytes each, as for objects.
 const MAX_IDS: usize = 16_384;

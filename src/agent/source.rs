@@ -9,7 +9,7 @@ use crate::client::allowance::Allowance;
 use crate::error::Error;
 use crate::limits::{Budget, SharedWorkers};
 use crate::oid::ObjectId;
-use crate::store::{MissingSet, Objects, Ref};
+use crate::store::{Kept, MissingSet, Objects, Ref};
 
 use super::results::Stats;
 
@@ -36,13 +36,14 @@ pub trait Source {
         allowance: &Allowance,
     ) -> impl Future<Output = Result<Vec<Ref>, Error>>;
 
-    /// Brings as much of `missing` as it can in as few requests as possible. An object
-    /// that another call is fetching already is waited for, not fetched again.
+    /// Brings as much of `missing` as it can in as few requests as possible; it stays while
+    /// what is returned lives. An object that another call is fetching already is waited
+    /// for, not fetched again.
     fn fetch(
         &self,
         missing: &MissingSet,
         allowance: &Allowance,
-    ) -> impl Future<Output = Result<(), Error>>;
+    ) -> impl Future<Output = Result<Kept, Error>>;
 
     /// Brings a commit with its trees and the blobs up to `max_blob_bytes` in one
     /// request, when no commit is held yet; whether it did.
@@ -58,6 +59,14 @@ pub trait Source {
     fn fetched_whole(&self) -> Option<(ObjectId, u64)> {
         None
     }
+
+    /// How many blobs are asked for at once.
+    fn batch_len(&self) -> usize {
+        MissingSet::MAX_BLOBS
+    }
+
+    /// So many blobs at once did not fit into memory.
+    fn could_not_hold(&self, _blobs: usize) {}
 
     /// Learns the sizes of `ids` from a host that tells them without the objects; nothing,
     /// where there is no such host.

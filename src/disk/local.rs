@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use bstr::BString;
 
 use super::Repository;
-use crate::agent::{Source, Stats};
+use crate::agent::{MemoryReport, Source, Stats};
 use crate::client::allowance::Allowance;
 use crate::error::{Error, ErrorKind};
 use crate::limits::{Budget, SharedWorkers};
 use crate::oid::ObjectId;
-use crate::store::{MissingSet, Ref, Refs};
+use crate::store::{Kept, MissingSet, Ref, Refs, StoreStats};
 
 /// A local repository to ask about, at its refs: the working tree is not looked at.
 ///
@@ -64,8 +64,8 @@ impl Source for Local {
         Ok(self.repository.list(prefixes)?)
     }
 
-    async fn fetch(&self, missing: &MissingSet, _: &Allowance) -> Result<(), Error> {
-        let Some(first) = missing.iter().next() else { return Ok(()) };
+    async fn fetch(&self, missing: &MissingSet, _: &Allowance) -> Result<Kept, Error> {
+        let Some(first) = missing.iter().next() else { return Ok(Kept::default()) };
         Err(Error::new(
             ErrorKind::NotFound,
             format!(
@@ -105,9 +105,7 @@ impl Source for Local {
 
     fn stats(&self) -> Stats {
         Stats {
-            store_bytes: self.budget.used_bytes(),
-            peak_bytes: self.budget.peak_bytes(),
-            max_bytes: self.budget.limit_bytes(),
+            memory: MemoryReport::of(&self.budget, &StoreStats::default()),
             elapsed_ms: u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX),
             ..Stats::default()
         }

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::limits::{Budget, SharedWorkers};
 use crate::oid::{ObjectFormat, ObjectId};
 use crate::store::{
-    Header, MissingSet, Object, Objects, PackView, PackedEntry, Ref, StoreError, TextArena,
+    Header, Kept, MissingSet, Object, Objects, PackView, PackedEntry, Ref, StoreError, TextArena,
 };
 use crate::transport::HttpTransport;
 
@@ -93,7 +93,7 @@ impl Source for Anywhere {
         }
     }
 
-    async fn fetch(&self, missing: &MissingSet, allowance: &Allowance) -> Result<(), Error> {
+    async fn fetch(&self, missing: &MissingSet, allowance: &Allowance) -> Result<Kept, Error> {
         match self {
             Self::Here(local) => local.fetch(missing, allowance).await,
             Self::There(remote) => remote.fetch(missing, allowance).await,
@@ -116,6 +116,20 @@ impl Source for Anywhere {
         match self {
             Self::Here(local) => local.fetched_whole(),
             Self::There(remote) => remote.fetched_whole(),
+        }
+    }
+
+    fn batch_len(&self) -> usize {
+        match self {
+            Self::Here(local) => local.batch_len(),
+            Self::There(remote) => remote.batch_len(),
+        }
+    }
+
+    fn could_not_hold(&self, blobs: usize) {
+        match self {
+            Self::Here(local) => local.could_not_hold(blobs),
+            Self::There(remote) => remote.could_not_hold(blobs),
         }
     }
 

@@ -8,13 +8,14 @@ use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
 
+use super::families::Families;
 use super::raw_cache::Slot;
 use super::segments::Place;
 use crate::limits::{LimitExceeded, Reservation, Which};
 use crate::object::Kind;
 use crate::oid::{ObjectFormat, ObjectId};
 
-/// An object that is held.
+/// An object that is held, or was.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) kind: Kind,
@@ -34,10 +35,20 @@ pub(super) enum Form {
     Packed {
         place: Place,
         inflated_size: u64,
-        /// The entry that it is a delta of. Always one that was committed earlier or
-        /// resolved earlier in the same staging, so that no cycle can be.
+        /// The entry that it is a delta of. It was held when this one became so, and goes
+        /// together with it, so that no cycle can be.
         base: Option<u32>,
     },
+    /// Not any more: it was evicted, and keeps its number for when it comes again.
+    Gone,
+}
+
+/// Room that a table needs and does not have.
+#[derive(Debug)]
+pub(super) struct Growth {
+    len: usize,
+    /// What the whole table takes then; what it takes now is given back afterwards.
+    pub(super) bytes: u64,
 }
 
 #[derive(Debug)]
@@ -47,6 +58,8 @@ pub(super) struct Entries {
     entries: Vec<Entry>,
     table: HashTable<u32>,
     seed: RandomState,
+    families: Families,
+    held: usize,
     paid: Option<Reservation>,
 }
 
@@ -58,12 +71,20 @@ impl Entries {
             entries: Vec::new(),
             table: HashTable::new(),
             seed: RandomState::new(),
+            families: Families::default(),
+            held: 0,
             paid: None,
         }
     }
 
+    /// How many there are, with those that are gone.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// How many of them are held.
+    pub(super) fn held(&self) -> usize {
+        self.held
     }
 
     /// Bytes of the tables, as paid for.
@@ -71,10 +92,20 @@ impl Entries {
         self.paid.as_ref().map_or(0, Reservation::bytes)
     }
 
-    pub(super) fn find(&self, id: &ObjectId) -> Option<u32> {
+    /// The entry of an object that is held, or was.
+    pub(super) fn find_known(&self, id: &ObjectId) -> Option<u32> {
         let raw = id.as_bytes();
         let hash = self.seed.hash_one(raw);
         self.table.find(hash, |&entry| self.raw_id(entry) == raw).copied()
+    }
+
+    /// The entry of an object that is held.
+    pub(super) fn find(&self, id: &ObjectId) -> Option<u32> {
+        self.find_known(id).filter(|&entry| self.is_held(entry))
+    }
+
+    pub(super) fn is_held(&self, entry: u32) -> bool {
+        self.entry(entry).is_some_and(|entry| !matches!(entry.form, Form::Gone))
     }
 
     pub(super) fn entry(&self, entry: u32) -> Option<&Entry> {
@@ -90,21 +121,17 @@ impl Entries {
         ObjectId::from_raw(self.raw_id(entry)).unwrap_or(ObjectId::null(self.format))
     }
 
-    /// Every raw id, in order of arrival.
-    pub(super) fn raw_ids(&self) -> impl Iterator<Item = &[u8]> {
-        self.ids.chunks_exact(self.format.raw_len())
+    /// The raw ids of what is held.
+    pub(super) fn held_ids(&self) -> impl Iterator<Item = &[u8]> {
+        let ids = self.ids.chunks_exact(self.format.raw_len()).zip(&self.entries);
+        ids.filter(|(_, entry)| !matches!(entry.form, Form::Gone)).map(|(id, _)| id)
     }
 
-    /// Pays for room for `more` entries by calling `reserve`.
-    pub(super) fn reserve(
-        &mut self,
-        more: usize,
-        reserve: impl FnOnce(u64) -> Result<Reservation, LimitExceeded>,
-    ) -> Result<(), LimitExceeded> {
+    /// The room that `more` entries need, unless it is there already.
+    pub(super) fn growth(&self, more: usize) -> Result<Option<Growth>, LimitExceeded> {
         let wanted = self.entries.len().saturating_add(more);
-        let roomy = wanted <= self.entries.capacity() && wanted <= self.table.capacity();
-        if roomy {
-            return Ok(());
+        if wanted <= self.entries.capacity() && wanted <= self.table.capacity() {
+            return Ok(None);
         }
         let len = wanted.max(self.entries.len().saturating_mul(2)).max(MIN_ENTRIES);
         if u32::try_from(len).is_err() {
@@ -114,32 +141,65 @@ impl Entries {
                 seen: wanted as u64,
             });
         }
-        // Old and new exist together while the entries move.
-        let paid = reserve(self.bytes_for(len))?;
-        self.ids.reserve_exact((len - self.entries.len()) * self.format.raw_len());
-        self.entries.reserve_exact(len - self.entries.len());
+        Ok(Some(Growth { len, bytes: self.bytes_for(len) }))
+    }
+
+    /// Grows, which `paid` pays for: old and new exist together while the entries move.
+    pub(super) fn grow(&mut self, growth: Growth, paid: Reservation) {
+        let more = growth.len.saturating_sub(self.entries.len());
+        self.ids.reserve_exact(more * self.format.raw_len());
+        self.entries.reserve_exact(more);
+        self.families.reserve_exact(more);
         let raw_len = self.format.raw_len();
         let (ids, seed) = (&self.ids, &self.seed);
-        self.table.reserve(len - self.table.len(), |&entry| {
+        self.table.reserve(growth.len.saturating_sub(self.table.len()), |&entry| {
             let start = entry as usize * raw_len;
             seed.hash_one(ids.get(start..start + raw_len).unwrap_or_default())
         });
         self.paid = Some(paid);
-        Ok(())
     }
 
-    /// Adds an entry that is not there yet, into room that was [reserved](Self::reserve).
+    /// Adds an entry that is not there yet, into room that was [paid for](Self::grow).
     pub(super) fn push(&mut self, id: &ObjectId, entry: Entry) -> u32 {
         let index = self.entries.len() as u32;
         self.ids.extend_from_slice(id.as_bytes());
-        self.entries.push(entry);
+        self.entries.push(Entry { form: Form::Gone, ..entry });
+        self.families.push();
         let raw_len = self.format.raw_len();
         let (ids, seed) = (&self.ids, &self.seed);
         self.table.insert_unique(seed.hash_one(id.as_bytes()), index, |&entry| {
             let start = entry as usize * raw_len;
             seed.hash_one(ids.get(start..start + raw_len).unwrap_or_default())
         });
+        self.restore(index, entry.form);
         index
+    }
+
+    /// An entry that is gone is held in `form` from now on.
+    pub(super) fn restore(&mut self, index: u32, form: Form) {
+        let Some(entry) = self.entries.get_mut(index as usize) else { return };
+        entry.form = form;
+        self.held += 1;
+        if let Form::Packed { base: Some(base), .. } = form {
+            self.families.join(index, base);
+        }
+    }
+
+    /// An entry is held no more; how it was. Its deltas go to `orphans`: they are of no use
+    /// without it.
+    pub(super) fn lose(&mut self, index: u32, orphans: &mut Vec<u32>) -> Option<Entry> {
+        let entry = self.entries.get_mut(index as usize)?;
+        let was = *entry;
+        if let Form::Gone = was.form {
+            return None;
+        }
+        (entry.form, entry.raw) = (Form::Gone, Slot::None);
+        self.held -= 1;
+        if let Form::Packed { base: Some(base), .. } = was.form {
+            self.families.leave(index, base);
+        }
+        self.families.disband(index, orphans);
+        Some(was)
     }
 
     fn raw_id(&self, entry: u32) -> &[u8] {
@@ -148,10 +208,13 @@ impl Entries {
         self.ids.get(start..start + len).unwrap_or_default()
     }
 
-    /// An upper bound of what tables for `len` entries occupy.
+    /// An upper bound of what tables for `len` entries occupy, with what a store notes of them
+    /// elsewhere: in which segment they are (in a vector that doubles), and who goes next.
     fn bytes_for(&self, len: usize) -> u64 {
         let buckets = (len as u64 * 8 / 7 + 1).next_power_of_two().max(8);
-        let per_entry = self.format.raw_len() + size_of::<Entry>();
+        let noted = 3 * size_of::<u32>();
+        let per_entry =
+            self.format.raw_len() + size_of::<Entry>() + Families::BYTES_PER_ENTRY + noted;
         len as u64 * per_entry as u64 + buckets * 5 + 64
     }
 }
@@ -168,6 +231,14 @@ mod tests {
         Entry { kind: Kind::Blob, form: Form::Pinned(0), size, raw: Slot::default() }
     }
 
+    fn make_room(entries: &mut Entries, budget: &Budget) -> Result<(), LimitExceeded> {
+        if let Some(growth) = entries.growth(1)? {
+            let paid = budget.reserve(growth.bytes)?;
+            entries.grow(growth, paid);
+        }
+        Ok(())
+    }
+
     /// Ids that a table hashing by any few bytes of them would put into one bucket.
     fn colliding(i: u32) -> ObjectId {
         let mut raw = [0xab; 20];
@@ -180,7 +251,7 @@ mod tests {
         let budget = Budget::new(1 << 30);
         let mut entries = Entries::new(ObjectFormat::Sha1);
         for i in 0..50_000 {
-            entries.reserve(1, |n| budget.reserve(n)).unwrap();
+            make_room(&mut entries, &budget).unwrap();
             assert_eq!(entries.push(&colliding(i), entry(u64::from(i))), i);
         }
         for i in 0..50_000 {
@@ -204,10 +275,10 @@ mod tests {
 
     #[test]
     fn a_refused_growth_changes_nothing() {
-        let budget = Budget::new(8_000);
+        let budget = Budget::new(12_000);
         let mut entries = Entries::new(ObjectFormat::Sha256);
         let mut pushed = 0;
-        while entries.reserve(1, |n| budget.reserve(n)).is_ok() {
+        while make_room(&mut entries, &budget).is_ok() {
             let id = ObjectId::from_raw(&[pushed; 32]).unwrap();
             entries.push(&id, entry(0));
             pushed += 1;

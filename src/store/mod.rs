@@ -8,10 +8,14 @@ mod arena;
 #[doc(hidden)]
 pub mod conformance;
 mod entries;
+mod families;
 mod file_table;
 pub(crate) mod held;
+mod inner;
+mod kept;
 mod memory;
 mod pack_view;
+mod packed;
 mod prefix;
 mod raw_cache;
 mod recent;
@@ -36,6 +40,7 @@ use crate::pack;
 
 pub use arena::is_binary;
 pub use file_table::{FileTable, Layout, Located};
+pub use kept::Kept;
 pub use memory::{MemoryStore, StoreStats};
 pub use pack_view::{PackView, ViewedEntry, ViewedForm};
 pub use prefix::IdPrefix;
@@ -175,6 +180,8 @@ pub struct Committed {
     pub new_objects: u64,
     /// Packed bytes of those.
     pub bytes: u64,
+    /// What came stays while this lives.
+    pub kept: Kept,
     _paid: Reservation,
 }
 

@@ -64,7 +64,7 @@ impl RawCache {
             others: Pool::default(),
             arena: Arena::default(),
             tables: Tables::default(),
-            random: Random(RandomState::new().hash_one(0) | 1),
+            random: Random::default(),
             evictions: 0,
         }
     }
@@ -159,16 +159,23 @@ impl RawCache {
         }
     }
 
-    /// Lets go of copies of at least `bytes` together, if there are as many; whether
+    /// Lets go of copies of blobs, of at least `bytes` together if there are as many; whether
     /// anything went. Bytes that a reader still holds are free when he lets go.
-    pub(super) fn evict(&mut self, bytes: u64) -> bool {
+    pub(super) fn evict_blobs(&mut self, bytes: u64) -> bool {
         self.evict_in_turn(bytes, |cache| {
-            let Self { blobs, others, tables, arena, random, .. } = cache;
-            (blobs.evict_one(random))
-                .or_else(|| tables.evict_one())
-                .or_else(|| arena.evict_one())
-                .or_else(|| others.evict_one(random))
+            let Self { blobs, tables, arena, random, .. } = cache;
+            blobs.evict_one(random).or_else(|| tables.evict_one()).or_else(|| arena.evict_one())
         })
+    }
+
+    #[cfg(test)]
+    pub(super) fn evict(&mut self, bytes: u64) -> bool {
+        self.evict_blobs(bytes) || self.evict_others(bytes)
+    }
+
+    /// The same of commits, trees and tags.
+    pub(super) fn evict_others(&mut self, bytes: u64) -> bool {
+        self.evict_in_turn(bytes, |cache| cache.others.evict_one(&mut cache.random))
     }
 
     /// The same for a copy that is nice to have: that of a blob takes the place of other
@@ -176,7 +183,7 @@ impl RawCache {
     pub(super) fn make_room_for(&mut self, kind: Kind, bytes: u64) -> bool {
         match kind {
             Kind::Blob => self.evict_in_turn(bytes, |it| it.blobs.evict_one(&mut it.random)),
-            _ => self.evict(bytes),
+            _ => self.evict_blobs(bytes) || self.evict_others(bytes),
         }
     }
 
@@ -291,7 +298,7 @@ impl Pool {
     fn evict_one(&mut self, random: &mut Random) -> Option<u64> {
         // Every copy that is spared loses its mark, so this ends.
         loop {
-            let place = (random.next() % (self.copies.len() as u64).max(1)) as usize;
+            let place = random.below(self.copies.len())?;
             let copy = self.copies.get_mut(place)?;
             if !std::mem::take(&mut copy.read) {
                 return Some(paid_bytes(self.remove_at(place)));
@@ -302,14 +309,21 @@ impl Pool {
 
 /// xorshift64: the choice must not be foreseeable from outside, nothing more.
 #[derive(Debug)]
-struct Random(u64);
+pub(super) struct Random(u64);
+
+impl Default for Random {
+    fn default() -> Self {
+        Self(RandomState::new().hash_one(0) | 1)
+    }
+}
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    /// A number below `len`; `None` when there is none.
+    pub(super) fn below(&mut self, len: usize) -> Option<usize> {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        self.0
+        Some(self.0.checked_rem(len as u64)? as usize)
     }
 }
 

@@ -19,13 +19,10 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The bytes of this place in `segments`.
-    pub(super) fn slice(&self, segments: &[Bytes]) -> Bytes {
+    /// The bytes of this place in its `segment`.
+    pub(super) fn of(&self, segment: &Bytes) -> Option<Bytes> {
         let (start, end) = self.range();
-        match segments.get(self.segment as usize) {
-            Some(segment) if end <= segment.len() => segment.slice(start..end),
-            _ => Bytes::new(),
-        }
+        (end <= segment.len()).then(|| segment.slice(start..end))
     }
 
     fn range(&self) -> (usize, usize) {
@@ -222,8 +219,9 @@ impl Segment {
 const SEGMENT_BYTES: usize = 1 << 20;
 const FIRST_SEGMENT_BYTES: usize = 64 << 10;
 const LARGE_STREAM_BYTES: usize = 64 << 10;
-/// Bookkeeping of one segment: its slot here, later its shared owner.
-const SEGMENT_OVERHEAD_BYTES: u64 = 128;
+/// Bookkeeping of one segment: its slot here, later its shared owner, its slot in the store
+/// and its place in two lists there.
+pub(super) const SEGMENT_OVERHEAD_BYTES: u64 = 320;
 const NO_SEGMENT: u32 = u32::MAX;
 const TOO_LONG: LimitExceeded = LimitExceeded {
     which: Which::ObjectBytes,
@@ -277,7 +275,9 @@ mod tests {
             let overhead = SEGMENT_OVERHEAD_BYTES * segments.len() as u64;
             prop_assert!(budget.used_bytes() <= 2 * total as u64 + overhead);
             for (place, &i) in moved.iter().zip(&live) {
-                prop_assert_eq!(&place.slice(&segments)[..], &data[i][..]);
+                let segment = segments.get(place.segment as usize);
+                let stream = segment.and_then(|segment| place.of(segment)).unwrap_or_default();
+                prop_assert_eq!(&stream[..], &data[i][..]);
             }
             drop(segments);
             prop_assert_eq!(budget.used_bytes(), 0);

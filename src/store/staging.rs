@@ -12,7 +12,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::entries::{Entries, Entry, Form};
-use super::memory::{Inner, MemoryStore};
+use super::inner::Inner;
+use super::kept::Kept;
+use super::memory::MemoryStore;
+use super::packed::Handle;
 use super::raw_cache::{Owner, paid_bytes, raw_copy};
 use super::recent::Recent;
 use super::segments::{Place, SegmentWriter};
@@ -63,7 +66,7 @@ impl Streams for StagedStreams {
 enum Base {
     /// One of `objects`.
     Staged(u32),
-    /// An entry of the store, which never drops one.
+    /// An entry of the store, which may be gone by the time it counts.
     Held(u32),
 }
 
@@ -150,9 +153,8 @@ impl MemoryStaging {
         Ok(())
     }
 
-    /// Lets go of the streams of objects that the store already has; how many objects
-    /// are left at most.
-    fn drop_duplicates(&mut self) -> usize {
+    /// Lets go of the streams of objects that the store already has; which are left.
+    fn drop_duplicates(&mut self) -> Vec<u32> {
         let mut live: Vec<(u32, Place)> = Vec::with_capacity(self.objects.len());
         let inner = self.store.lock();
         for index in 0..self.objects.len() as u32 {
@@ -172,7 +174,17 @@ impl MemoryStaging {
                 *place = moved;
             }
         }
-        live.len()
+        live.into_iter().map(|(index, _)| index).collect()
+    }
+
+    /// The base that an object has once it is in the store: `None` when it has none there
+    /// any more, `Some(None)` when it never had.
+    fn base_in(&self, inner: &Inner, object: u32, handles: &[Option<u32>]) -> Option<Option<u32>> {
+        match self.bases.get(object as usize).copied().flatten() {
+            None => Some(None),
+            Some(Base::Staged(base)) => handles.get(base as usize).copied().flatten().map(Some),
+            Some(Base::Held(base)) => inner.entries.is_held(base).then_some(Some(base)),
+        }
     }
 }
 
@@ -218,7 +230,10 @@ impl EntryStore for MemoryStaging {
                 if base.is_some_and(|base| base.is_none()) {
                     self.baseless.get_or_insert(entry.id);
                 }
-                self.objects.reserve(1, |bytes| self.store.budget().reserve(bytes))?;
+                if let Some(growth) = self.objects.growth(1)? {
+                    let paid = self.store.budget().reserve(growth.bytes)?;
+                    self.objects.grow(growth, paid);
+                }
                 let ResolvedEntry { kind, inflated_size, .. } = entry;
                 let form = Form::Packed { place, inflated_size, base: None };
                 let size = entry.content.len() as u64;
@@ -258,48 +273,67 @@ impl Staging for MemoryStaging {
         }
         let count = self.objects.len();
         let _scratch_paid = self.store.budget().reserve((count * SCRATCH_BYTES) as u64)?;
-        let new = self.drop_duplicates();
+        let live = self.drop_duplicates();
         let ids_paid = self.store.budget().reserve((count * size_of::<ObjectId>()) as u64)?;
         let ids: Vec<ObjectId> = (0..count as u32).map(|index| self.objects.id(index)).collect();
         let writer = std::mem::take(&mut self.writer);
-        let segments: Vec<Bytes> = if new > 0 { writer.freeze().collect() } else { Vec::new() };
-        // Where each object is in the store.
-        let mut handles: Vec<u32> = Vec::with_capacity(count);
+        let segments: Vec<Bytes> =
+            if live.is_empty() { Vec::new() } else { writer.freeze().collect() };
 
         let mut guard = self.store.lock();
         let inner = &mut *guard;
-        let too_many = LimitExceeded {
-            which: Which::PackObjects,
-            allowed: u64::from(u32::MAX),
-            seen: u64::from(u32::MAX) + 1,
-        };
-        let first_segment = u32::try_from(inner.segments.len()).map_err(|_| too_many)?;
-        inner.make_room(self.store.budget(), new)?;
+        if !inner.packed.has_room_for(segments.len()) {
+            let (allowed, seen) = (u64::from(u32::MAX), u64::from(u32::MAX) + 1);
+            return Err(LimitExceeded { which: Which::PackObjects, allowed, seen }.into());
+        }
+        inner.make_room(self.store.budget(), live.len())?;
         // From here on nothing fails.
         inner.raw.arena.freeze(self.number);
-        inner.segments.extend(segments);
+        let segments = inner.packed.adopt(segments.into_iter());
+        let (new_objects, bytes) = self.show(inner, &ids, &live, &segments);
+        drop(guard);
+        let kept = Kept::new(&self.store, segments.into_iter().flatten().collect());
+        Ok(Committed { ids, new_objects, bytes, kept, _paid: ids_paid })
+    }
+}
+
+impl MemoryStaging {
+    /// Makes objects entries of the store, those that are `live` new ones or such as come
+    /// again; how many these are, and their packed bytes.
+    ///
+    /// What the store had when duplicates were dropped may be evicted by now. Neither it nor
+    /// what is a delta of it is shown then: it is as if it had gone a moment later.
+    fn show(
+        &self,
+        inner: &mut Inner,
+        ids: &[ObjectId],
+        live: &[u32],
+        segments: &[Option<Handle>],
+    ) -> (u64, u64) {
         let (mut new_objects, mut bytes) = (0, 0);
-        for (index, id) in (0_u32..).zip(&ids) {
+        // Where each object is in the store.
+        let mut handles: Vec<Option<u32>> = Vec::with_capacity(ids.len());
+        let mut live = live.iter().copied().peekable();
+        for (index, id) in (0_u32..).zip(ids) {
+            let is_live = live.next_if_eq(&index).is_some();
             let Some(&staged) = self.objects.entry(index) else { break };
-            let handle = match inner.entries.find(id) {
-                Some(held) => held,
-                None => {
-                    let base = self.bases.get(index as usize).copied().flatten();
-                    let base = base.and_then(|base| match base {
-                        Base::Staged(base) => handles.get(base as usize).copied(),
-                        Base::Held(base) => Some(base),
-                    });
+            let known = inner.entries.find_known(id);
+            let handle = match known.filter(|&entry| inner.entries.is_held(entry)) {
+                Some(held) => Some(held),
+                None if !is_live => None,
+                None => self.base_in(inner, index, &handles).and_then(|base| {
+                    let moved = staged.moved(segments, base)?;
                     new_objects += 1;
-                    bytes += staged.stream_bytes();
-                    inner.entries.push(id, staged.moved(first_segment, base))
-                }
+                    bytes += moved.stream_bytes();
+                    Some(inner.take_in(id, known, moved))
+                }),
             };
             handles.push(handle);
-            inner.adopt_copy(handle, &staged, self.owner(index));
+            if let Some(handle) = handle {
+                inner.adopt_copy(handle, &staged, self.owner(index));
+            }
         }
-        inner.packed_bytes += bytes;
-        drop(guard);
-        Ok(Committed { ids, new_objects, bytes, _paid: ids_paid })
+        (new_objects, bytes)
     }
 }
 
@@ -317,6 +351,23 @@ impl Drop for MemoryStaging {
 }
 
 impl Inner {
+    /// Makes `entry` one of the store's, in place of `gone` if it was one before.
+    fn take_in(&mut self, id: &ObjectId, gone: Option<u32>, entry: Entry) -> u32 {
+        let index = match gone {
+            Some(index) => {
+                self.counters.returned_objects += 1;
+                self.counters.returned_bytes += entry.stream_bytes();
+                self.entries.restore(index, entry.form);
+                index
+            }
+            None => self.entries.push(id, entry),
+        };
+        if let Form::Packed { place, .. } = entry.form {
+            self.packed.add(index, &place, entry.kind == Kind::Blob);
+        }
+        index
+    }
+
     /// Whether the store has the raw bytes of an object.
     fn has_copy(&self, id: &ObjectId) -> bool {
         let held = self.entries.find(id).and_then(|at| Some((at, self.entries.entry(at)?)));
@@ -350,24 +401,25 @@ impl Entry {
     fn stream_bytes(&self) -> u64 {
         match self.form {
             Form::Packed { place, .. } => u64::from(place.len),
-            Form::Pinned(_) => 0,
+            Form::Pinned(_) | Form::Gone => 0,
         }
     }
 
-    /// The same with its segments counted from `first_segment` on.
-    fn moved(mut self, first_segment: u32, new_base: Option<u32>) -> Self {
+    /// The same where its segment went, with the store's number of its base.
+    fn moved(mut self, segments: &[Option<Handle>], new_base: Option<u32>) -> Option<Self> {
         self.raw = Default::default();
         if let Form::Packed { place, base, .. } = &mut self.form {
-            place.segment = place.segment.saturating_add(first_segment);
+            place.segment = segments.get(place.segment as usize).copied().flatten()?.slot();
             *base = new_base;
         }
-        self
+        Some(self)
     }
 }
 
 const MIN_ARRIVALS: usize = 16;
 /// What a commit needs for each object while it runs: its handle, and twice its place.
-const SCRATCH_BYTES: usize = size_of::<u32>() + size_of::<(u32, Place)>() + size_of::<Place>();
+const SCRATCH_BYTES: usize =
+    size_of::<u32>() + size_of::<Option<u32>>() + size_of::<(u32, Place)>() + size_of::<Place>();
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -233,3 +233,14 @@ fn questions_are_read_from_json_and_slips_are_named() {
         assert!(read(&format!(r#"{{"method":"{method}","params":{{}}}}"#)).is_ok(), "{method}");
     }
 }
+
+#[test]
+fn a_question_that_is_waited_for_takes_little_of_the_stack() {
+    let sandbox = Sandbox::new();
+    sandbox.bare("r.git").commit("main", &[File::new("a", "needle\n")]);
+    let (repo, stop) = (open(&host(&sandbox)), Stop::default());
+    let query = Query::Grep(Box::default());
+    let asked = repo.ask(&query, &stop);
+    // A thread has 2 MiB, of which a build without optimizations wastes most.
+    assert!(size_of_val(&asked) < 4 << 10, "{} bytes", size_of_val(&asked));
+}

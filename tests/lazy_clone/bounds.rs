@@ -38,7 +38,9 @@ fn what_is_over_a_limit_is_said_with_numbers_and_smaller_questions_still_work() 
             assert_eq!(limit.which, which);
             assert!(limit.seen > limit.allowed);
             assert!(error.to_string().contains(&limit.allowed.to_string()), "{error}");
-            assert_eq!(repo.stats().objects, objects);
+            // What can be fetched again may have made room.
+            let is_evicting = which == Which::Memory;
+            assert!(repo.stats().objects == objects || is_evicting);
             assert!(repo.source().budget().used_bytes() <= used);
             grep(&snapshot, "small").await.unwrap_err();
             assert_eq!(walk(&snapshot).await.unwrap().len(), 3);

@@ -306,6 +306,6 @@ fn progress_tells_the_phases_in_order_and_the_stats_what_the_server_counted() {
         let stats = repo.stats();
         assert_eq!(stats.requests, server.requests().len() as u64);
         assert_eq!(stats.bytes_received, server.response_bytes());
-        assert_eq!(stats.store_bytes, repo.source().budget().used_bytes());
+        assert_eq!(stats.memory.used_bytes, repo.source().budget().used_bytes());
     });
 }

@@ -108,8 +108,8 @@ fn statistics_tell_each_request() {
     }
     assert_eq!(stats["protocol"], 2);
     assert_eq!(stats["retries"], 0);
-    assert_eq!(stats["max_bytes"], 512 << 20);
-    assert!(stats["peak_bytes"].as_u64() >= stats["store_bytes"].as_u64());
+    assert_eq!(stats["memory"]["max_bytes"], 512 << 20);
+    assert!(stats["memory"]["peak_bytes"].as_u64() >= stats["memory"]["used_bytes"].as_u64());
     let commit = world.bare.git().run(["rev-parse", "main"]);
     assert_eq!(exchanges[2]["first"], commit);
 
@@ -117,7 +117,7 @@ fn statistics_tell_each_request() {
     let words = ["cat", local, "README.md", "--stats", "--max-memory", "64MiB"];
     let stats = stats_of(&world.gitsip(words));
     assert_eq!(stats["protocol"], serde_json::Value::Null);
-    assert_eq!(stats["max_bytes"], 64 << 20);
+    assert_eq!(stats["memory"]["max_bytes"], 64 << 20);
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use crate::agent::exchange::Line;
-use crate::agent::remote::CancelOnDrop;
 use crate::agent::results::Diagnosis;
+use crate::agent::shared::CancelOnDrop;
 use crate::client::address::RepoUrl;
 use crate::client::conversation::{Context, Conversation, Outcome};
 use crate::client::doctor::{End, MAX_ANSWER_BYTES};

@@ -6,7 +6,9 @@ use bstr::BString;
 use tracing::Instrument as _;
 
 use super::Remote;
-use crate::agent::results::{Exchange, Stats};
+use crate::agent::drive::is_out_of_memory;
+use crate::agent::results::{Exchange, MemoryReport, Stats};
+use crate::agent::shared::State;
 use crate::agent::source::Source;
 use crate::agent::trace;
 use crate::client::allowance::Allowance;
@@ -17,7 +19,13 @@ use crate::error::Error;
 use crate::limits::{Budget, SharedWorkers};
 use crate::object::Kind;
 use crate::oid::ObjectId;
-use crate::store::{MemoryStore, MissingSet, Ref};
+use crate::store::{Kept, MemoryStore, MissingSet, Ref};
+
+/// The part of the memory that a batch of blobs takes, packed, where not everything fits.
+const BATCH_SHARE: u64 = 8;
+
+/// Blobs in such a batch at least, unless not even these fit.
+const MIN_BATCH: usize = 8;
 
 impl<T: Transport> Source for Remote<T> {
     type Store = MemoryStore;
@@ -53,9 +61,10 @@ impl<T: Transport> Source for Remote<T> {
         Ok(refs)
     }
 
-    async fn fetch(&self, missing: &MissingSet, allowance: &Allowance) -> Result<(), Error> {
+    async fn fetch(&self, missing: &MissingSet, allowance: &Allowance) -> Result<Kept, Error> {
         let shared = &self.shared;
         let mut wanted = missing.clone();
+        let mut came = Vec::new();
         while !wanted.is_empty() {
             // Listening starts before the claim, so that no arrival is missed.
             let landing = shared.flights.next_landing();
@@ -66,11 +75,12 @@ impl<T: Transport> Source for Remote<T> {
                 landing.await;
                 continue;
             }
-            shared.bring(claim.mine(), allowance).await?;
+            came.extend(shared.bring(claim.mine(), allowance).await?);
             // What was asked for here is not asked for again, whether or not it came.
             wanted = claim.others().clone();
         }
-        Ok(())
+        // Before what came is let go: what others fetched is kept too.
+        Ok(shared.store.keep(missing.iter().map(|item| &item.id)))
     }
 
     async fn fetch_snapshot(
@@ -89,11 +99,33 @@ impl<T: Transport> Source for Remote<T> {
         if claim.mine().is_empty() {
             return Ok(false);
         }
-        shared.bring_snapshot(commit, max_blob_bytes, allowance).await
+        match shared.bring_snapshot(commit, max_blob_bytes, allowance).await {
+            // In parts it may fit.
+            Err(error) if shared.features.filter && is_out_of_memory(&error) => Ok(false),
+            brought => brought,
+        }
     }
 
     fn fetched_whole(&self) -> Option<(ObjectId, u64)> {
-        self.shared.state().fetched_whole
+        self.shared.state().fetched_whole.filter(|_| !self.shared.has_evicted())
+    }
+
+    /// Once memory was too small, a batch takes a small part of it: what it displaces has to
+    /// come again for the next question.
+    fn batch_len(&self) -> usize {
+        let shared = &*self.shared;
+        let State { batch_len, bytes_per_blob, .. } = *shared.state();
+        if batch_len == MissingSet::MAX_BLOBS && !shared.has_evicted() {
+            return batch_len;
+        }
+        let fitting = shared.budget.limit_bytes() / BATCH_SHARE / bytes_per_blob.max(1);
+        let fitting = usize::try_from(fitting).unwrap_or(batch_len);
+        fitting.max(MIN_BATCH).min(batch_len)
+    }
+
+    fn could_not_hold(&self, blobs: usize) {
+        let mut state = self.shared.state();
+        state.batch_len = state.batch_len.min(blobs / 2).max(1);
     }
 
     async fn ask_sizes(&self, ids: &[ObjectId], allowance: &Allowance) -> Result<(), Error> {
@@ -139,9 +171,7 @@ impl<T: Transport> Source for Remote<T> {
             objects: held.objects,
             cache_hits: held.raw_hits,
             cache_misses: held.inflates,
-            store_bytes: shared.budget.used_bytes(),
-            peak_bytes: shared.budget.peak_bytes(),
-            max_bytes: shared.budget.limit_bytes(),
+            memory: MemoryReport::of(&shared.budget, &held),
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
             fallbacks,
             loaded,

@@ -1,5 +1,6 @@
 //! What a repository has cost so far: totals, and its newest requests one by one.
 
+use super::memory::MemoryReport;
 use crate::client::journal;
 use crate::oid::ObjectId;
 
@@ -22,13 +23,8 @@ pub struct Stats {
     pub cache_hits: u64,
     /// Reads of objects that had to be inflated first.
     pub cache_misses: u64,
-    /// Bytes of memory reserved for what was received.
-    pub store_bytes: u64,
-    /// The most that was ever reserved at once, with what fetches and searches need while
-    /// they work.
-    pub peak_bytes: u64,
-    /// Bytes that may be reserved ([`Limits::max_memory`](crate::Limits::max_memory)).
-    pub max_bytes: u64,
+    /// Where the memory is, and what had to go for lack of it.
+    pub memory: MemoryReport,
     /// Milliseconds since the repository was opened.
     pub elapsed_ms: u64,
     /// What the host does not do that would have cost less, in words, each once.

@@ -8,7 +8,7 @@ use bstr::BString;
 use super::Context;
 use crate::client::sample::{Sample, Sampled};
 use crate::error::{Error, ErrorKind};
-use crate::limits::{Budget, Interrupt, Limits, Reservation};
+use crate::limits::{Budget, Interrupt, LimitExceeded, Limits, Reservation, Which};
 use crate::oid::{ObjectFormat, ObjectId};
 use crate::pack::{EntryStore, Ingest, IngestStats, Resolved};
 use crate::protocol::{FetchEvent, FetchRequest, FetchResponse, ProtocolError, v0};
@@ -96,11 +96,12 @@ impl<S: EntryStore> FetchState<S> {
         }
     }
 
-    pub(super) fn push(
-        &mut self,
-        mut chunk: &[u8],
-        interrupt: &dyn Interrupt,
-    ) -> Result<(), Error> {
+    pub(super) fn push(&mut self, chunk: &[u8], interrupt: &dyn Interrupt) -> Result<(), Error> {
+        let pushed = self.take(chunk, interrupt);
+        pushed.map_err(|error| with_need(error, self.objects(), self.total_objects()))
+    }
+
+    fn take(&mut self, mut chunk: &[u8], interrupt: &dyn Interrupt) -> Result<(), Error> {
         while let Some(event) = self.response.push(&mut chunk)? {
             match event {
                 FetchEvent::PackData(data) => self.ingest.push(data, interrupt)?,
@@ -146,8 +147,27 @@ impl<S: EntryStore> FetchState<S> {
     }
 }
 
+/// Says of a lack of memory how far a pack came, and what all of it may take.
+fn with_need(error: Error, came: u64, total: Option<u64>) -> Error {
+    match (error.limit(), total) {
+        (Some(LimitExceeded { which: Which::Memory, seen, .. }), Some(total)) => {
+            let all = u128::from(seen) * u128::from(total.max(came)) / u128::from(came.max(1));
+            let needed = all.div_ceil(1 << 20);
+            error.while_doing(format!(
+                "{came} of the {total} objects of a pack fit, and all may take about {needed} MiB"
+            ))
+        }
+        _ => error,
+    }
+}
+
 impl FetchState<MemoryStaging> {
     pub(super) fn finish(self, context: &Context) -> Result<Fetched, Error> {
+        let (came, total) = (self.objects(), self.total_objects());
+        self.keep(context).map_err(|error| with_need(error, came, total))
+    }
+
+    fn keep(self, context: &Context) -> Result<Fetched, Error> {
         self.check_end()?;
         let resolved = self.ingest.finish_on(&context.workers, &context.cancel)?;
         let Resolved { store: staging, stats, entries, .. } = resolved;

@@ -1,7 +1,9 @@
 //! Writing: the head, and all objects of a store as a pack.
 //!
-//! Packed entries are copied as they came, a delta against the offset of its base: a base
-//! always stands before its deltas in a store, so that it does in the pack.
+//! Packed entries are copied as they came, a delta against the offset of its base, which is
+//! written before it. Nothing packed is evicted from the store meanwhile.
+
+use std::num::NonZeroU64;
 
 use bytes::Bytes;
 
@@ -15,7 +17,8 @@ use crate::oid::ObjectFormat;
 use crate::pack::entry::{EntryForm, EntryHeader};
 use crate::pack::write::PackWriter;
 use crate::store::entries::{Entry, Form};
-use crate::store::memory::{Inner, MemoryStore};
+use crate::store::inner::Inner;
+use crate::store::memory::MemoryStore;
 use crate::store::{Objects as _, StoreError};
 
 /// Hands out what a store holds, a chunk at a time.
@@ -52,8 +55,11 @@ pub struct Saving {
     /// Until its trailer was handed out.
     writer: Option<PackWriter>,
     objects: u32,
-    /// Where the entries begin that were written: one for each object so far.
-    offsets: Vec<u64>,
+    /// Where the entries begin that were written, by their numbers in the store.
+    offsets: Vec<Option<NonZeroU64>>,
+    /// The entry that comes next in the store's order.
+    at: u32,
+    _held: HeldStill,
     _offsets_paid: Reservation,
     chunk_paid: Reservation,
 }
@@ -67,11 +73,15 @@ impl Saving {
     /// more than 1 MiB without its refs.
     pub fn new(store: &MemoryStore, state: &SavedState) -> Result<Self, SavedError> {
         let head = head(store.format(), state)?;
-        let len = store.lock().entries.len();
-        let objects = u32::try_from(len).map_err(|_| LimitExceeded {
+        let held = HeldStill::new(store);
+        let (len, objects) = {
+            let entries = &store.lock().entries;
+            (entries.len(), entries.held())
+        };
+        let objects = u32::try_from(objects).map_err(|_| LimitExceeded {
             which: Which::PackObjects,
             allowed: u64::from(u32::MAX),
-            seen: len as u64,
+            seen: objects as u64,
         })?;
         let offsets_paid = store.budget().reserve(len as u64 * size_of::<u64>() as u64)?;
         Ok(Self {
@@ -79,7 +89,9 @@ impl Saving {
             head: Some(head),
             writer: Some(PackWriter::new(store.format(), objects)),
             objects,
-            offsets: Vec::with_capacity(len),
+            offsets: vec![None; len],
+            at: 0,
+            _held: held,
             _offsets_paid: offsets_paid,
             chunk_paid: store.budget().empty(),
         })
@@ -102,7 +114,7 @@ impl Saving {
         }
         let Some(mut writer) = self.writer.take() else { return Ok(None) };
         let begin = writer.offset();
-        while (self.offsets.len() as u64) < u64::from(self.objects) {
+        while (self.at as usize) < self.offsets.len() {
             self.write_next(&mut writer)?;
             if writer.offset().saturating_sub(begin) >= CHUNK_BYTES {
                 let chunk = writer.take();
@@ -113,9 +125,25 @@ impl Saving {
         Ok(Some(writer.finish().map_err(StoreError::from)?))
     }
 
+    /// Writes the next entry, unless it was written before or is gone, and what it is a
+    /// delta of before it.
     fn write_next(&mut self, writer: &mut PackWriter) -> Result<(), SavedError> {
-        let entry = self.offsets.len() as u32;
-        // Let go of at once: who pays may have to evict.
+        let mut next = Some(self.at);
+        let mut unwritten = Vec::new();
+        while let Some(entry) = next.filter(|&entry| self.offset(entry).is_none()) {
+            // Let go of at once: who pays may have to evict.
+            let Some(held) = self.store.lock().held_as(entry) else { break };
+            next = held.base();
+            unwritten.push(entry);
+        }
+        while let Some(entry) = unwritten.pop() {
+            self.write(entry, writer)?;
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    fn write(&mut self, entry: u32, writer: &mut PackWriter) -> Result<(), SavedError> {
         let held = self.store.lock().held_as(entry);
         let offset = match held.ok_or_else(gone)? {
             HeldAs::Raw { kind, bytes } => {
@@ -126,17 +154,23 @@ impl Saving {
                 let form = match base {
                     None => EntryForm::Whole(kind),
                     Some(base) => {
-                        let base = self.offsets.get(base as usize).copied();
-                        let distance = base.map(|base| writer.offset().saturating_sub(base));
-                        EntryForm::OfsDelta { distance: distance.ok_or_else(gone)? }
+                        let base = self.offset(base).ok_or_else(gone)?;
+                        let distance = writer.offset().saturating_sub(base.get());
+                        EntryForm::OfsDelta { distance }
                     }
                 };
                 self.pay(stream.len())?;
                 writer.packed(EntryHeader { form, inflated_size }, &stream)
             }
         };
-        self.offsets.push(offset);
+        if let Some(slot) = self.offsets.get_mut(entry as usize) {
+            *slot = NonZeroU64::new(offset);
+        }
         Ok(())
+    }
+
+    fn offset(&self, entry: u32) -> Option<NonZeroU64> {
+        self.offsets.get(entry as usize).copied().flatten()
     }
 
     fn pay(&mut self, bytes: usize) -> Result<(), LimitExceeded> {
@@ -150,15 +184,46 @@ enum HeldAs {
     Packed { kind: Kind, base: Option<u32>, inflated_size: u64, stream: Bytes },
 }
 
+impl HeldAs {
+    fn base(&self) -> Option<u32> {
+        match self {
+            Self::Raw { .. } => None,
+            Self::Packed { base, .. } => *base,
+        }
+    }
+}
+
 impl Inner {
+    /// `None` for what is gone.
     fn held_as(&self, entry: u32) -> Option<HeldAs> {
         let &Entry { kind, form, .. } = self.entries.entry(entry)?;
-        Some(match form {
-            Form::Pinned(at) => HeldAs::Raw { kind, bytes: self.pinned.get(at as usize)?.clone() },
-            Form::Packed { place, inflated_size, base } => {
-                HeldAs::Packed { kind, base, inflated_size, stream: place.slice(&self.segments) }
+        match form {
+            Form::Pinned(at) => {
+                Some(HeldAs::Raw { kind, bytes: self.pinned.get(at as usize)?.clone() })
             }
-        })
+            Form::Packed { place, inflated_size, base } => {
+                let stream = self.packed.stream(&place);
+                Some(HeldAs::Packed { kind, base, inflated_size, stream })
+            }
+            Form::Gone => None,
+        }
+    }
+}
+
+/// While it lives nothing packed is evicted.
+#[derive(Debug)]
+struct HeldStill(MemoryStore);
+
+impl HeldStill {
+    fn new(store: &MemoryStore) -> Self {
+        store.lock().savings += 1;
+        Self(store.clone())
+    }
+}
+
+impl Drop for HeldStill {
+    fn drop(&mut self) {
+        self.0.lock().savings -= 1;
     }
 }
 

@@ -123,6 +123,15 @@ pub(super) struct Batch {
     fitting: usize,
     /// As many as the caller wants.
     wanted: usize,
+    /// As many as were asked for last.
+    asked: usize,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        let most = MissingSet::MAX_BLOBS;
+        Self { fitting: most, wanted: most, asked: most }
+    }
 }
 
 impl Grep {
@@ -140,7 +149,7 @@ impl Grep {
                 searcher: Searcher::new(matcher, options.search),
                 stats: GrepStats::default(),
             },
-            batch: Batch { fitting: MissingSet::MAX_BLOBS, wanted: MissingSet::MAX_BLOBS },
+            batch: Batch::default(),
             ended: false,
         }
     }
@@ -260,14 +269,16 @@ impl Grep {
 }
 
 impl Batch {
-    pub(super) fn len(&self) -> usize {
-        self.fitting.min(self.wanted)
+    /// How many are asked for now.
+    pub(super) fn ask(&mut self) -> usize {
+        self.asked = self.fitting.min(self.wanted);
+        self.asked
     }
 
     /// Half as many from now on, at least one; `false` if it was one already.
     pub(super) fn halve(&mut self) -> bool {
-        let halved = (self.len() / 2).max(1);
-        std::mem::replace(&mut self.fitting, halved) != halved
+        self.asked = (self.asked / 2).max(1);
+        std::mem::replace(&mut self.fitting, self.asked) != self.asked
     }
 }
 

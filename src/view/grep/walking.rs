@@ -83,7 +83,7 @@ impl Walking {
                     if asked > 0 && asked == self.batches {
                         batch.halve();
                     }
-                    return Ok(Some(self.missing_ahead(objects, batch.len(), interrupt)?));
+                    return Ok(Some(self.missing_ahead(objects, batch.ask(), interrupt)?));
                 }
                 let Some(waiting) = self.waiting.pop_front() else { break };
                 self.path_bytes -= waiting.held_bytes();

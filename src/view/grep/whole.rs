@@ -153,7 +153,7 @@ impl Whole {
                     if file < self.asked_to {
                         batch.halve();
                     }
-                    return Ok(Some(self.missing_ahead(objects, batch.len())?));
+                    return Ok(Some(self.missing_ahead(objects, batch.ask())?));
                 }
                 self.at += 1;
                 let Some(text) = read? else { continue };
