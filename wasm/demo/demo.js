@@ -59,8 +59,8 @@ function onProgress({ phase, objects, total_objects, bytes }) {
 
 async function showMemory() {
   if (!repo) return;
-  const { store_bytes, wasm_bytes, objects } = await repo.memoryReport();
-  memory.textContent = `${objects} objects, ${megabytes(store_bytes)} of ${megabytes(wasm_bytes)}`;
+  const { used_bytes, wasm_bytes, objects } = await repo.memoryReport();
+  memory.textContent = `${objects} objects, ${megabytes(used_bytes)} of ${megabytes(wasm_bytes)}`;
 }
 
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;

@@ -241,6 +241,30 @@ export interface FilePart {
   lfs: Lfs | null;
 }
 
+export interface PlanQuery extends Signal {
+  globs?: string[];
+  names?: string[];
+  types?: string[];
+  paths?: string[];
+  /** Fetch nothing, not even folders. */
+  held_only?: boolean;
+  budget?: Budget;
+}
+
+/** Only `bytes_estimated` is an estimate. */
+export interface Plan {
+  commit: string;
+  is_complete: boolean;
+  files: number;
+  trees_missing: number;
+  blobs_missing: number;
+  requests: number;
+  bytes_known: number;
+  blobs_of_unknown_size: number;
+  bytes_estimated: number;
+  estimated_from: "held" | "typical" | null;
+}
+
 export interface Prefetched {
   commit: string;
   blobs_held: number;
@@ -255,9 +279,7 @@ export interface Stats {
   objects: number;
   cache_hits: number;
   cache_misses: number;
-  store_bytes: number;
-  peak_bytes: number;
-  max_bytes: number;
+  memory: Memory;
   elapsed_ms: number;
   fallbacks: string[];
   loaded?: { objects: number; bytes: number; ms: number };
@@ -273,11 +295,24 @@ export interface Stats {
   }[];
 }
 
-export interface MemoryReport {
-  objects: number;
-  store_bytes: number;
+/** Where the memory of a repository is, in bytes, and what had to go for lack of it. */
+export interface Memory {
+  packed_bytes: number;
+  text_bytes: number;
+  copies_bytes: number;
+  table_bytes: number;
+  other_bytes: number;
+  used_bytes: number;
   peak_bytes: number;
   max_bytes: number;
+  evicted_objects: number;
+  evicted_bytes: number;
+  refetched_objects: number;
+  refetched_bytes: number;
+}
+
+export interface MemoryReport extends Memory {
+  objects: number;
   /** Of the whole instance, which all repositories of a page share. */
   wasm_bytes: number;
 }
@@ -371,6 +406,8 @@ export class Snapshot {
   grep(pattern: Pattern, query?: GrepQuery & { output_mode?: "lines" }): Pages<Hit>;
   grep(pattern: Pattern, query: GrepQuery & { output_mode: "files" | "count" }): Pages<FileMatches>;
   prefetch(query?: PrefetchQuery): Promise<Prefetched>;
+  /** What a search of these files would cost, before any of them is fetched. */
+  plan(query?: PlanQuery): Promise<Plan>;
 }
 
 /** A repository on the other side of a network. */

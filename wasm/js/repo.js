@@ -77,10 +77,10 @@ export class Repo extends Questions {
     return JSON.parse(this.#calls.now(() => this.#inner.stats()));
   }
 
-  /** Bytes of memory: what is held, the most that ever was, the bound, and the instance's. */
+  /** Where the memory is, what had to go for lack of it, and what the instance takes. */
   memoryReport() {
-    const { objects, store_bytes, peak_bytes, max_bytes } = this.stats();
-    return { objects, store_bytes, peak_bytes, max_bytes, wasm_bytes: wasmMemoryBytes() };
+    const { objects, memory } = this.stats();
+    return { objects, ...memory, wasm_bytes: wasmMemoryBytes() };
   }
 
   /** What is held, as bytes for `load` of another time. */

@@ -94,6 +94,12 @@ export class Snapshot {
     return pages(this, "grep", { ...patternOf(pattern), ...query });
   }
 
+  /** What a search of files would cost, before any of them is fetched. */
+  async plan({ signal, ...query } = {}) {
+    const { items } = await this.ask("plan", query, { signal });
+    return items[0];
+  }
+
   /** Fetches files ahead of being asked about. */
   async prefetch({ signal, ...query } = {}) {
     const { items } = await this.ask("prefetch", query, { signal });

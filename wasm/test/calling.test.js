@@ -177,6 +177,25 @@ test("progress tells phases and bytes", async () => {
   repo.free();
 });
 
+test("a plan says what a search then costs", async () => {
+  const repo = await open(world.url);
+  const snap = await repo.snapshot();
+  const { requests, blobs_missing } = await snap.plan({ globs: ["*.txt"] });
+  assert.ok(blobs_missing > 0);
+  const before = repo.stats();
+  await snap.grep("hello", { globs: ["*.txt"] }).toArray();
+  assert.ok(repo.stats().requests - before.requests <= requests);
+  assert.equal(repo.stats().objects - before.objects, blobs_missing);
+  const memory = repo.memoryReport();
+  const { packed_bytes, text_bytes, copies_bytes, table_bytes, other_bytes } = memory;
+  const parts = [packed_bytes, text_bytes, copies_bytes, table_bytes, other_bytes];
+  assert.equal(
+    parts.reduce((sum, part) => sum + part),
+    memory.used_bytes,
+  );
+  repo.free();
+});
+
 test("what is saved is loaded without a request for it", async () => {
   const first = await open(world.url);
   await (await first.snapshot()).prefetch();
