@@ -50,12 +50,14 @@ impl Rounds {
         missing: &MissingSet,
         allowance: &Allowance,
     ) -> Result<(), Error> {
-        self.kept = Kept::default();
         let is_done = |item: &&Missing| self.asked.get(&item.id).is_some_and(|&n| n >= MAX_ASKS);
         if let Some(item) = missing.iter().find(is_done) {
             return Err(never_comes(source, &item.id));
         }
+        // Of what came before some may still be unread.
+        let before = std::mem::take(&mut self.kept);
         self.kept = source.fetch(missing, allowance).await?;
+        drop(before);
         for item in missing.iter() {
             *self.asked.entry(item.id).or_insert(0) += 1;
         }

@@ -183,26 +183,8 @@ impl PackedSegments {
     /// One among the proven, if it was not read since it was last picked.
     fn one_proven(&mut self) -> Option<u32> {
         let at = self.random.below(self.proven.len())?;
-        self.judge_proven(at)
-    }
-
-    fn any_proven(&mut self) -> Option<u32> {
-        // Within two rounds every mark is gone; what is kept stays.
-        for _ in 0..2 {
-            let start = self.random.below(self.proven.len())?;
-            for step in 0..self.proven.len() {
-                let at = (start + step) % self.proven.len().max(1);
-                if let Some(slot) = self.judge_proven(at) {
-                    return Some(slot);
-                }
-            }
-        }
-        None
-    }
-
-    fn judge_proven(&mut self, at: usize) -> Option<u32> {
         let handle = *self.proven.get(at)?;
-        let still_there = match self.certain_mut(handle) {
+        let is_there = match self.certain_mut(handle) {
             Some(segment) if segment.keepers > 0 => return None,
             Some(segment) => {
                 if std::mem::take(&mut segment.was_read) {
@@ -213,7 +195,31 @@ impl PackedSegments {
             None => false,
         };
         self.proven.swap_remove(at);
-        still_there.then_some(handle.slot)
+        is_there.then_some(handle.slot)
+    }
+
+    /// One among the proven, whatever it takes: the first from some place on that was not read
+    /// since it was last picked, or the first that may go at all. Marks stay as they are: a
+    /// scan that begins has read none of them yet, and without marks would lose all of them.
+    fn any_proven(&mut self) -> Option<u32> {
+        let mut proven = std::mem::take(&mut self.proven);
+        proven.retain(|&handle| self.certain_mut(handle).is_some());
+        let start = self.random.below(proven.len()).unwrap_or(0);
+        let (mut unread, mut first) = (None, None);
+        for at in (start..proven.len()).chain(0..start) {
+            let Some(segment) = self.certain_mut(proven[at]) else { continue };
+            if segment.keepers > 0 {
+                continue;
+            }
+            first.get_or_insert(at);
+            if !segment.was_read {
+                unread = Some(at);
+                break;
+            }
+        }
+        let picked = unread.or(first).map(|at| proven.swap_remove(at).slot);
+        self.proven = proven;
+        picked
     }
 
     fn segment_mut(&mut self, slot: u32) -> Option<&mut Segment> {
@@ -277,6 +283,28 @@ mod tests {
         let gone: Vec<_> = (0..4).map(|_| evict(&mut packed).unwrap()).collect();
         assert_eq!(gone, [2, 1, 0, 3]);
         assert_eq!((evict(&mut packed), packed.len(), packed.live_bytes()), (None, 0, 0));
+    }
+
+    #[test]
+    fn whatever_may_go_goes_before_there_is_nothing() {
+        for seed in 0..50_u32 {
+            let (mut packed, places) = segments(40);
+            let kept: Vec<_> =
+                (0..5).map(|n| packed.keep(&places[(seed * 7 + n * 3) as usize % 40])).collect();
+            places.iter().for_each(|place| packed.touch(place));
+            // Some go otherwise, and leave nothing behind but where they were listed.
+            for place in &places[30..] {
+                packed.let_go(place);
+            }
+            let mut gone = 0;
+            while evict(&mut packed).is_some() {
+                gone += 1;
+                places.iter().step_by(3).for_each(|place| packed.touch(place));
+            }
+            let stay = packed.len();
+            assert_eq!(gone, 30 - stay, "only what is kept stays");
+            assert!(stay <= kept.len());
+        }
     }
 
     #[test]

@@ -29,8 +29,8 @@ pub(super) struct Whole {
     selected: Option<Vec<bool>>,
     /// The file that comes next.
     at: usize,
-    /// Before this one everything that was missing was asked for.
-    asked_to: usize,
+    /// What was asked for last.
+    asked: MissingSet,
     /// The file that the sink refused to go on behind, if it was the last.
     stopped_in: Option<usize>,
     places: Places,
@@ -71,7 +71,7 @@ impl Whole {
             table,
             selected,
             at: 0,
-            asked_to: 0,
+            asked: MissingSet::default(),
             stopped_in: None,
             places,
             scan: None,
@@ -150,7 +150,8 @@ impl Whole {
                 let Some(id) = self.table.id(file) else { break };
                 let read = self.read(objects, &id);
                 if let Ok(None) = read {
-                    if file < self.asked_to {
+                    // What was held then may have gone for what was asked for.
+                    if self.asked.contains(&id) {
                         batch.halve();
                     }
                     return Ok(Some(self.missing_ahead(objects, batch.ask())?));
@@ -240,16 +241,17 @@ impl Whole {
         batch_len: usize,
     ) -> Result<MissingSet, Error> {
         let mut missing = MissingSet::default();
-        self.asked_to = self.at;
+        let mut file = self.at;
         while missing.len() < batch_len
-            && let Some(id) = self.table.id(self.asked_to)
+            && let Some(id) = self.table.id(file)
         {
-            let is_selected = |it: &Vec<bool>| it.get(self.asked_to) == Some(&true);
+            let is_selected = |it: &Vec<bool>| it.get(file) == Some(&true);
             if self.selected.as_ref().is_none_or(is_selected) && !objects.contains(&id)? {
                 missing.insert(id, Some(Kind::Blob));
             }
-            self.asked_to += 1;
+            file += 1;
         }
+        self.asked = missing.clone();
         Ok(missing)
     }
 }
