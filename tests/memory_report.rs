@@ -105,7 +105,5 @@ fn the_report_is_what_is_allocated() {
             check("another search");
         }
         assert!(found > 10_000);
-        let evicted = repo.memory_report().evicted_objects;
-        assert_eq!(evicted > 0, max_memory < 12 << 20, "{:?}", repo.memory_report());
     }
 }
