@@ -1,9 +1,9 @@
 //! Repositories larger than the memory they are read in: right answers, and what has to come
 //! again is little more than what does not fit.
 
-use gitsip::agent::{Source as _, Stats};
+use gitsip::agent::{RemoteOptions, Source as _, Stats};
 use gitsip::limits::Which;
-use gitsip::{Budget, ErrorKind, Limits};
+use gitsip::{Budget, ErrorKind};
 
 use super::client::*;
 use super::support::git::{self, File, Sandbox};
@@ -27,7 +27,7 @@ fn large_repository(sandbox: &Sandbox) -> git::Repo {
     origin
 }
 
-fn in_little_memory(max_memory: u64) -> gitsip::agent::RemoteOptions {
+fn in_little_memory(max_memory: u64) -> RemoteOptions {
     limits(|limits| limits.max_memory = max_memory)
 }
 
@@ -112,11 +112,7 @@ fn one_limit_is_shared_and_one_repository_makes_room_for_another() {
     let expected = git_grep(&origin, "needle");
     run(async {
         let budget = Budget::new(MEMORY);
-        let options = || gitsip::agent::RemoteOptions {
-            limits: Limits { max_memory: MEMORY, ..Limits::default() },
-            budget: Some(budget.part()),
-            ..Default::default()
-        };
+        let options = || RemoteOptions { budget: Some(budget.part()), ..in_little_memory(MEMORY) };
         let repo = open_with(&server.url("r.git"), options()).await.unwrap();
         let snapshot = repo.snapshot("HEAD").await.unwrap();
         assert_eq!(grep(&snapshot, "needle").await.unwrap(), expected);
@@ -139,11 +135,7 @@ fn without_a_filter_the_error_names_what_is_needed_and_other_questions_go_on() {
     let server = HttpServer::start_with(sandbox.repos(), Behaviour::default().without_filter());
     run(async {
         let budget = Budget::new(MEMORY);
-        let options = || gitsip::agent::RemoteOptions {
-            limits: Limits { max_memory: MEMORY, ..Limits::default() },
-            budget: Some(budget.part()),
-            ..Default::default()
-        };
+        let options = || RemoteOptions { budget: Some(budget.part()), ..in_little_memory(MEMORY) };
         let repo = open_with(&server.url("r.git"), options()).await.unwrap();
         let snapshot = repo.snapshot("HEAD").await.unwrap();
         let error = grep(&snapshot, "needle").await.unwrap_err();

@@ -156,13 +156,10 @@ impl<S: Source> Repo<S> {
         paid: Option<Reservation>,
         mut take: impl FnMut(AnyItem) -> Result<bool, Error>,
     ) -> Result<Envelope, Error> {
-        // On the heap, each alone: together they are more than a thread's stack has room for
-        // where nothing is optimized.
         macro_rules! put {
-            ($query:expr, $kind:ident) => {{
-                let take = |item| take(AnyItem::$kind(item));
-                Box::pin(put($query, self, stop, max_bytes, paid, take)).await
-            }};
+            ($query:expr, $kind:ident) => {
+                put($query, self, stop, max_bytes, paid, |item| take(AnyItem::$kind(item))).await
+            };
         }
         match query {
             Query::Refs(query) => put!(query, Ref),
