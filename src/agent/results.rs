@@ -16,6 +16,7 @@ pub(super) mod text;
 
 mod picture;
 mod plan;
+mod report;
 mod stats;
 
 use bstr::BString;
@@ -37,6 +38,7 @@ pub use items::{Below, FilePart, ReadError, ReadItem, RefItem, RepoInfo, StatIte
 pub use memory::MemoryReport;
 pub use picture::{TreeItem, TreePicture};
 pub use plan::{EstimatedFrom, Plan};
+pub use report::ProgressReport;
 pub use stats::{Exchange, LoadStats, Stats};
 
 /// What an entry of a folder is.

@@ -7,7 +7,8 @@
 use std::mem::discriminant;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gitsip::client::progress::{Phase, Progress, ProgressListener};
+use gitsip::agent::ProgressReport;
+use gitsip::client::progress::{Progress, ProgressListener};
 
 use crate::host::Host;
 
@@ -41,7 +42,7 @@ impl Reports {
     /// Tells `host` what was noted.
     pub(crate) fn tell(&self, host: &Host) {
         let waiting = std::mem::take(&mut *self.waiting());
-        for report in waiting.iter().map(Report::of) {
+        for report in waiting.iter().map(ProgressReport::from) {
             if let Ok(text) = serde_json::to_string(&report) {
                 host.report(&text);
             }
@@ -50,36 +51,5 @@ impl Reports {
 
     fn waiting(&self) -> MutexGuard<'_, Vec<Progress>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A report as a session's `progress` lines have it.
-#[derive(serde::Serialize)]
-struct Report {
-    phase: &'static str,
-    objects: u64,
-    total_objects: Option<u64>,
-    bytes: u64,
-    note: Option<String>,
-}
-
-impl Report {
-    fn of(progress: &Progress) -> Self {
-        let Progress { phase, objects, total_objects, bytes } = *progress;
-        let (phase, note) = match phase {
-            Phase::Connecting => ("connecting", None),
-            Phase::Listing => ("listing", None),
-            Phase::Waiting => ("waiting", None),
-            Phase::Receiving => ("receiving", None),
-            Phase::Resolving => ("resolving", None),
-            Phase::Over => ("over", None),
-            Phase::Pausing(time) => {
-                let seconds = time.as_secs();
-                ("pausing", Some(format!("the host asks for patience: {seconds} s")))
-            }
-            Phase::Widening(why) => ("widening", Some(why.to_string())),
-            _ => ("working", None),
-        };
-        Self { phase, objects, total_objects, bytes, note }
     }
 }

@@ -4,11 +4,9 @@ use std::mem::{Discriminant, discriminant};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
 use super::running::Running;
-use crate::client::progress::{Phase, Progress, ProgressListener};
-use crate::text::amounts::Time;
+use crate::agent::ProgressReport;
+use crate::client::progress::{Phase, ProgressListener};
 
 /// Tells `running` of each phase, and within one as often as is of use.
 pub(super) fn listener(running: Arc<Running>) -> ProgressListener {
@@ -19,34 +17,11 @@ pub(super) fn listener(running: Arc<Running>) -> ProgressListener {
         let is_news = told.is_none_or(|(last, at)| last != phase || at.elapsed() >= INTERVAL);
         if is_news {
             *told = Some((phase, Instant::now()));
-            running.progress(&report(progress));
+            if let Ok(report) = serde_json::to_string(&ProgressReport::from(progress)) {
+                running.progress(&report);
+            }
         }
     })
-}
-
-/// What a line tells; `note` is what there is to say in words.
-fn report(progress: &Progress) -> String {
-    let Progress { phase, objects, total_objects, bytes } = *progress;
-    let (phase, note) = match phase {
-        Phase::Connecting => ("connecting", None),
-        Phase::Listing => ("listing", None),
-        Phase::Waiting => ("waiting", None),
-        Phase::Receiving => ("receiving", None),
-        Phase::Resolving => ("resolving", None),
-        Phase::Over => ("over", None),
-        Phase::Pausing(time) => {
-            ("pausing", Some(format!("the host asks for patience: {}", Time(time))))
-        }
-        Phase::Widening(why) => ("widening", Some(why.to_string())),
-    };
-    let report = json!({
-        "phase": phase,
-        "objects": objects,
-        "total_objects": total_objects,
-        "bytes": bytes,
-        "note": note,
-    });
-    report.to_string()
 }
 
 /// Between two lines about the same phase.
