@@ -63,6 +63,10 @@ fn options(args: &Serve) -> HostingOptions {
     let mut options = HostingOptions::new(&args.root);
     options.serve = ServeOptions { allow_any_want: args.allow_any_want, ..options.serve };
     options.cors.clone_from(&args.cors);
+    // Nobody but programs of this machine connects, and of those a browser does it for pages.
+    let is_open = args.auth_file.is_none() && args.unix.is_none() && args.addr.ip().is_loopback();
+    let is_named = is_open || !args.served_as.is_empty();
+    options.served_as = is_named.then(|| args.served_as.clone());
     options.workers = Pool::shared();
     options.limits.max_memory = args.max_memory.unwrap_or(options.limits.max_memory);
     options.max_requests = args.max_requests.unwrap_or(options.max_requests);

@@ -8,7 +8,7 @@ const PAGE: &str = "Origin: https://page.example";
 
 fn preflight(server: &Server, path: &str, origin: &str) -> super::server::Response {
     server.ask(format!(
-        "OPTIONS {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{origin}\r\n\
+        "OPTIONS {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{origin}\r\n\
          Access-Control-Request-Method: POST\r\n\
          Access-Control-Request-Headers: authorization,content-type,git-protocol\r\n\r\n"
     ))
@@ -60,4 +60,31 @@ fn without_leave_no_page_is_let_in() {
     let answer = preflight(&server, "/source.git/git-upload-pack", PAGE);
     assert_eq!(answer.status, 405);
     assert!(!answer.head.contains("access-control"), "{answer:?}");
+}
+
+/// A page's own name server can say that the page's name lives here.
+#[test]
+fn a_page_whose_name_lives_here_reads_nothing() {
+    let sandbox = Sandbox::new();
+    repository(&sandbox, "source.git", Storage::Packed, "sha1");
+    let logins = sandbox.path().join("logins");
+    std::fs::write(&logins, "* read\n").unwrap();
+    let status = |server: &Server, host: &str, path: &str| {
+        let rest = "Connection: close\r\nOrigin: http://evil.example:8418\r\n\r\n";
+        let answer = server.ask(format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n{rest}"));
+        assert!(answer.status == 200 || answer.text().lines().count() == 1, "{answer:?}");
+        answer.status
+    };
+    let refs = "/source.git/info/refs?service=git-upload-pack";
+    let server = Server::start(&sandbox, &["--served-as", "git.example"]);
+    for path in ["/", refs, "/source/-/raw/main/file1", "/metrics", "/healthz", "/absent"] {
+        assert_eq!(status(&server, "evil.example:8418", path), 421, "{path}");
+    }
+    server.logged(|line| line["status"] == 421 && line["outcome"] == "refused");
+    for host in ["git.example", "localhost:1", "127.0.0.1"] {
+        assert_eq!(status(&server, host, refs), 200, "{host}");
+    }
+    // Whoever reads there has a login, or the owner's word that anybody may.
+    let server = Server::start(&sandbox, &["--auth-file", logins.to_str().unwrap()]);
+    assert_eq!(status(&server, "evil.example:8418", refs), 200);
 }

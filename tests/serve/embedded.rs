@@ -37,7 +37,7 @@ fn connections_that_say_nothing_are_closed() {
     });
     assert!(!until_closed(address, "").contains("200"));
     assert!(!until_closed(address, "GET /healthz HT").contains("200"));
-    let idle = until_closed(address, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+    let idle = until_closed(address, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert!(idle.starts_with("HTTP/1.1 200") && idle.contains("ok\n"), "{idle}");
     end.send(()).unwrap();
     runtime.block_on(server).unwrap();

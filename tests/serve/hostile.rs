@@ -144,7 +144,7 @@ fn bodies_are_bounded_and_framed() {
         assert_eq!(answer.status, status, "{:?}: {answer:?}", String::from_utf8_lossy(body));
     }
     let chunked = |chunks: &str| {
-        let head = "POST /source.git/git-upload-pack HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+        let head = "POST /source.git/git-upload-pack HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
                     Content-Type: application/x-git-upload-pack-request\r\n\
                     Git-Protocol: version=2\r\nTransfer-Encoding: chunked\r\n\r\n";
         server.ask(format!("{head}{chunks}")).status
@@ -176,7 +176,7 @@ fn a_body_that_drips_is_given_up() {
     repository(&sandbox, "source.git", Storage::Packed, "sha1");
     let server = Server::start(&sandbox, &["--stall-timeout", "500ms"]);
     let mut stream = server.connect();
-    let head = "POST /source.git/git-upload-pack HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\
+    let head = "POST /source.git/git-upload-pack HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\
                 Content-Type: application/x-git-upload-pack-request\r\n\r\n00";
     stream.write_all(head.as_bytes()).unwrap();
     let mut answer = [0; 12];
@@ -207,7 +207,7 @@ pub(super) fn with_a_large_file(sandbox: &Sandbox) -> Vec<u8> {
 pub(super) fn begin(server: &Server, body: &[u8]) -> std::net::TcpStream {
     let mut stream = server.connect();
     let head = format!(
-        "POST /large.git/git-upload-pack HTTP/1.1\r\nHost: x\r\nGit-Protocol: version=2\r\n\
+        "POST /large.git/git-upload-pack HTTP/1.1\r\nHost: localhost\r\nGit-Protocol: version=2\r\n\
          Content-Type: application/x-git-upload-pack-request\r\nContent-Length: {}\r\n\r\n",
         body.len()
     );
@@ -267,7 +267,7 @@ fn a_client_that_hangs_up_while_it_waits_is_forgotten() {
     let server = Server::start(&sandbox, &["--max-requests", "1", "--max-wait", "60"]);
     let busy = begin(&server, &body);
     let mut waiting = server.connect();
-    let head = "GET /large/info/refs?service=git-upload-pack HTTP/1.1\r\nHost: x\r\n\r\n";
+    let head = "GET /large/info/refs?service=git-upload-pack HTTP/1.1\r\nHost: localhost\r\n\r\n";
     waiting.write_all(head.as_bytes()).unwrap();
     std::thread::sleep(Duration::from_millis(100));
     drop(waiting);

@@ -49,7 +49,9 @@ fn a_socket_file_is_there_as_long_as_the_server() {
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
     assert!(said.starts_with("gitsip: serving at "), "{said}");
     let mut stream = UnixStream::connect(&socket).unwrap();
-    stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    stream
+        .write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("ok\n"), "{answer}");

@@ -127,7 +127,7 @@ fn the_page_lists_what_is_there_without_a_restart() {
     let server = Server::start(&sandbox, &[]);
     let page = || server.get("/", &["X: y"]).text();
     assert!(page().contains("<td>group/deep/source<td>3<td>7<td>Tue, 14 Nov 2023"), "{}", page());
-    assert!(page().contains("git clone http://x/group/deep/source"), "{}", page());
+    assert!(page().contains("git clone http://localhost/group/deep/source"), "{}", page());
     sandbox.strict_bare("<b>&.git", &[]);
     assert!(page().contains("<td>&lt;b&gt;&amp;<td>0<td>0<td>-"), "{}", page());
 }

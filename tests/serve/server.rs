@@ -85,7 +85,7 @@ impl Server {
     #[track_caller]
     pub(crate) fn get(&self, path: &str, headers: &[&str]) -> Response {
         let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
-        let host = "Host: x\r\nConnection: close";
+        let host = "Host: localhost\r\nConnection: close";
         self.ask(format!("GET {path} HTTP/1.1\r\n{host}\r\n{headers}\r\n"))
     }
 
@@ -93,7 +93,7 @@ impl Server {
     #[track_caller]
     pub(crate) fn post(&self, repo: &str, body: &[u8], headers: &[&str]) -> Response {
         let mut request = format!(
-            "POST /{repo}/git-upload-pack HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+            "POST /{repo}/git-upload-pack HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
              Git-Protocol: version=2\r\nContent-Length: {}\r\n",
             body.len()
         );

@@ -23,6 +23,9 @@ pub(in crate::cli) struct Serve {
     /// Who may read what; the README has its form
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) auth_file: Option<PathBuf>,
+    /// Name of --addr for clients, beside localhost
+    #[arg(long, value_name = "HOST", conflicts_with = "unix")]
+    pub(in crate::cli) served_as: Vec<String>,
     /// Origin whose pages may ask: https://HOST, or *
     #[arg(long, value_name = "ORIGIN")]
     pub(in crate::cli) cors: Vec<String>,

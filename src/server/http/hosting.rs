@@ -20,7 +20,7 @@ use super::record::{Handled, Kind, Listener, Record};
 use super::repositories::{Hosted, Repositories};
 use super::request_body::RequestBody;
 use super::route::{Route, query_value};
-use super::{cors, git, work};
+use super::{cors, git, host, work};
 use crate::agent::Stop;
 use crate::error::{Error, ErrorKind};
 use crate::limits::Budget;
@@ -134,6 +134,9 @@ impl Hosting {
         let route = Route::parse(head.uri.path());
         let reads = matches!(head.method, Method::GET | Method::HEAD);
         let options = &self.0.options;
+        if let Some(names) = &options.served_as {
+            host::check(head, names)?;
+        }
         match route {
             Route::InfoRefs(_) | Route::UploadPack(_) | Route::Read(..)
                 if head.method == Method::OPTIONS && !options.cors.is_empty() =>

@@ -29,6 +29,7 @@ mod auth_file;
 mod body;
 mod cors;
 mod git;
+mod host;
 mod hosting;
 pub mod listen;
 pub mod metrics;

@@ -40,6 +40,12 @@ pub struct HostingOptions {
     pub max_search: Duration,
     /// Origins whose pages may read answers, such as `https://example.org`; `*` is all. None.
     pub cors: Vec<String>,
+    /// Names that a request's `Host` may have beside `localhost` and addresses; others are
+    /// answered with 421. `None`, the default, is for whatever name: where there are logins, and
+    /// where a proxy or a firewall decides who asks. Without them a server that a browser can
+    /// reach should have `Some`, or any page can read what it serves, by a name that its owner
+    /// lets point here.
+    pub served_as: Option<Vec<String>>,
 }
 
 impl HostingOptions {
@@ -60,6 +66,7 @@ impl HostingOptions {
             max_open: 256,
             max_search: Duration::from_secs(30),
             cors: Vec::new(),
+            served_as: None,
         }
     }
 }
