@@ -12,10 +12,12 @@ mod base_cache;
 mod config;
 mod discover;
 mod files;
+mod helpers;
 mod index_pack;
 mod local;
 mod loose;
 mod map;
+mod multi_pack;
 mod pack;
 mod pack_view;
 mod packed_refs;
@@ -168,7 +170,7 @@ impl Repository {
                 shared.loose.iter().for_each(|store| store.forget(first_byte));
             }
             let listing = shared.packs.listing();
-            for (pack, offset) in shared.packs.with(&listing, id) {
+            for (pack, offset) in shared.packs.with(&listing, id, last_try) {
                 match packed(pack, offset) {
                     Ok(found) => {
                         shared.packs.answered(pack);

@@ -2,7 +2,7 @@
 //!
 //! Newest first, as in git, and the pack that answered last before all others. A pack
 //! without an index, or with one that cannot be read, is not used; the reason is kept
-//! for when an object is missed. Multi-pack indexes are not read: each pack has its own.
+//! for when an object is missed. A multi-pack index is asked first where there is one.
 //! Folders are listed anew when an object is missed, and before packs are copied from if a
 //! folder's time says that something came or went: a server would else hold on to what a
 //! repack has deleted.
@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use super::files::{list, malformed};
+use super::multi_pack::MultiPack;
 use super::pack::Pack;
 use super::pack_view::View;
 use crate::limits::Budget;
@@ -35,6 +36,8 @@ pub(super) struct Packs {
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     packs: Vec<Listed>,
+    /// Those of folders that have one.
+    multi: Vec<MultiPack>,
     /// Of each folder, when it changed last; `None` where a change might have the same time.
     changed: Vec<Option<SystemTime>>,
     /// The index for which a pack is not among them, and what is wrong with it.
@@ -87,7 +90,11 @@ impl Packs {
                 of_folder.push((std::cmp::Reverse(age), listed));
             }
             of_folder.sort_by_key(|(age, _)| *age);
+            let first = after.packs.len();
             after.packs.extend(of_folder.into_iter().map(|(_, listed)| listed));
+            let of_folder = after.packs.get(first..).unwrap_or_default();
+            let paths = of_folder.iter().map(|listed| listed.pack.path());
+            after.multi.extend(MultiPack::open(folder, self.format, first, paths));
         }
         *self.now.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(after);
         Ok(())
@@ -113,21 +120,28 @@ impl Packs {
         self.last.store(pack.number, Ordering::Relaxed);
     }
 
-    /// Every pack of `listing` that has `id`, and where.
+    /// Packs of `listing` that have `id`, and where. Of those with a multi-pack index it is
+    /// only the one that this names; when `all` are asked, it is not looked at.
     pub(super) fn with<'a>(
         &self,
         listing: &'a Listing,
         id: &'a ObjectId,
+        all: bool,
     ) -> impl Iterator<Item = (&'a Pack, u64)> {
         let last = self.last.load(Ordering::Relaxed);
-        let first = listing.iter().filter(move |pack| pack.number == last);
-        let others = listing.iter().filter(move |pack| pack.number != last);
-        first.chain(others).filter_map(|pack| Some((pack, pack.index.find(id)?)))
+        let multi = listing.multi.iter().filter(move |_| !all);
+        let named = multi.filter_map(|multi| Some(&*listing.packs.get(multi.pack_of(id)?)?.pack));
+        let is_covered = move |at| !all && listing.multi.iter().any(|multi| multi.covers(at));
+        let rest = listing.iter().enumerate().filter(move |(at, _)| !is_covered(*at));
+        let rest = rest.map(|(_, pack)| pack);
+        let first = rest.clone().filter(move |pack| pack.number == last);
+        let others = rest.filter(move |pack| pack.number != last);
+        named.chain(first).chain(others).filter_map(|pack| Some((pack, pack.index.find(id)?)))
     }
 }
 
 impl Listing {
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Pack> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Pack> + Clone {
         self.packs.iter().map(|listed| &*listed.pack)
     }
 

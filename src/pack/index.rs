@@ -9,11 +9,12 @@
 
 pub mod write;
 
-use std::cmp::Ordering;
 use std::ops::Range;
 
+use super::helper::{HelperError, verify_checksum};
+use super::id_table::{FAN_OUT_BYTES, FanOutError, IdTable, count_ids, u32_at};
 use crate::error::{Error, ErrorKind};
-use crate::oid::{Hasher, ObjectFormat, ObjectId};
+use crate::oid::{ObjectFormat, ObjectId};
 
 /// Why an index was refused. The pack beside it can still be read, by indexing it anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -55,8 +56,7 @@ impl From<IndexError> for Error {
 #[derive(Clone, Debug)]
 pub struct PackIndex<D> {
     data: D,
-    format: ObjectFormat,
-    objects: u32,
+    ids: IdTable,
     layout: Layout,
 }
 
@@ -67,7 +67,6 @@ pub type PackIndexRef<'a> = PackIndex<&'a [u8]>;
 /// 64-bit offsets, whose count only the 32-bit offsets know.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
-    fan_out: usize,
     ids: usize,
     /// From one id to the next.
     id_stride: usize,
@@ -94,36 +93,32 @@ impl<D: AsRef<[u8]>> PackIndex<D> {
             2 => 8,
             other => return Err(IndexError::BadVersion(other)),
         };
-        let mut objects = 0;
-        for byte in 0..=255 {
-            let count =
-                u32_at(bytes, fan_out + 4 * usize::from(byte)).ok_or(IndexError::Truncated)?;
-            if count < objects {
-                return Err(IndexError::FanOut(byte));
-            }
-            objects = count;
-        }
+        let objects = count_ids(bytes, fan_out).map_err(|error| match error {
+            FanOutError::Decreases(byte) => IndexError::FanOut(byte),
+            FanOutError::Truncated => IndexError::Truncated,
+        })?;
         let layout = match version {
             1 => Layout::version_1(bytes.len(), objects, format),
             _ => Layout::version_2(bytes.len(), objects, format),
         };
         let layout = layout.ok_or(IndexError::Length { objects, actual: bytes.len() as u64 })?;
-        Ok(Self { data, format, objects, layout })
+        let ids = IdTable::new(fan_out, layout.ids, layout.id_stride, objects, format);
+        Ok(Self { data, ids, layout })
     }
 
     /// How many objects the pack holds.
     pub fn len(&self) -> u32 {
-        self.objects
+        self.ids.len()
     }
 
     /// Whether the pack holds nothing.
     pub fn is_empty(&self) -> bool {
-        self.objects == 0
+        self.ids.len() == 0
     }
 
     /// Which hash names the objects.
     pub fn format(&self) -> ObjectFormat {
-        self.format
+        self.ids.format()
     }
 
     /// Where `id`'s entry begins in the pack, when it is there.
@@ -133,21 +128,18 @@ impl<D: AsRef<[u8]>> PackIndex<D> {
 
     /// The place of `id` in the order of ids.
     pub fn position(&self, id: &ObjectId) -> Option<u32> {
-        let raw = id.as_bytes();
-        let candidates = self.with_first_byte(*raw.first()?);
-        let at = self.first_at_or_after(candidates, raw);
-        (self.raw_id(at)? == raw).then_some(at)
+        self.ids.position(self.data.as_ref(), id)
     }
 
     /// The id at place `at`: ids ascend.
     pub fn id_at(&self, at: u32) -> Option<ObjectId> {
-        ObjectId::from_raw(self.raw_id(at)?).ok()
+        self.ids.id_at(self.data.as_ref(), at)
     }
 
     /// Where the entry of the id at place `at` begins in the pack. `None` past the end,
     /// or when the index is damaged there.
     pub fn offset_at(&self, at: u32) -> Option<u64> {
-        if at >= self.objects {
+        if at >= self.ids.len() {
             return None;
         }
         let bytes = self.data.as_ref();
@@ -165,7 +157,7 @@ impl<D: AsRef<[u8]>> PackIndex<D> {
     /// The CRC-32 of the packed entry of the id at place `at`, where the index has them
     /// (version 2).
     pub fn crc32_at(&self, at: u32) -> Option<u32> {
-        if at >= self.objects {
+        if at >= self.ids.len() {
             return None;
         }
         u32_at(self.data.as_ref(), self.layout.crcs? + at as usize * 4)
@@ -174,83 +166,28 @@ impl<D: AsRef<[u8]>> PackIndex<D> {
     /// The places whose ids begin with `prefix`, hexadecimal digits of either case. Empty
     /// when it is not hexadecimal or too long.
     pub fn prefix_range(&self, prefix: &[u8]) -> Range<u32> {
-        let Some((low, high)) = prefix_bounds(prefix, self.format) else { return 0..0 };
-        let start = self.first_at_or_after(0..self.objects, &low);
-        let mut end = self.first_at_or_after(start..self.objects, &high);
-        // `high` is the last id that begins so, and may itself be there (twice, even).
-        while self.raw_id(end) == Some(&high[..]) {
-            end += 1;
-        }
-        start..end
+        self.ids.prefix_range(self.data.as_ref(), prefix)
     }
 
     /// The checksum of the pack this index is for: its trailer.
     pub fn pack_checksum(&self) -> ObjectId {
-        let width = self.format.raw_len();
+        let width = self.ids.format().raw_len();
         let bytes = self.data.as_ref();
         bytes
             .len()
             .checked_sub(2 * width)
             .and_then(|at| ObjectId::from_raw(bytes.get(at..at + width)?).ok())
-            .unwrap_or(ObjectId::null(self.format))
+            .unwrap_or(ObjectId::null(self.ids.format()))
     }
 
     /// Hashes the whole file and compares with its own checksum.
     pub fn verify_checksum(&self) -> Result<(), IndexError> {
-        let bytes = self.data.as_ref();
-        let (body, trailer) = bytes
-            .len()
-            .checked_sub(self.format.raw_len())
-            .and_then(|at| bytes.split_at_checked(at))
-            .ok_or(IndexError::Truncated)?;
-        let mut hasher = Hasher::new(self.format);
-        hasher.update(body);
-        match hasher.finish() {
-            Ok(id) if id.as_bytes() == trailer => Ok(()),
-            _ => Err(IndexError::Checksum),
-        }
+        let verified = verify_checksum(self.data.as_ref(), self.ids.format());
+        verified.map_err(|error| match error {
+            HelperError::Truncated => IndexError::Truncated,
+            _ => IndexError::Checksum,
+        })
     }
-
-    fn raw_id(&self, at: u32) -> Option<&[u8]> {
-        if at >= self.objects {
-            return None;
-        }
-        let start = self.layout.ids + at as usize * self.layout.id_stride;
-        self.data.as_ref().get(start..start + self.format.raw_len())
-    }
-
-    /// The places of ids that begin with `byte`, if the fan-out table is right.
-    fn with_first_byte(&self, byte: u8) -> Range<u32> {
-        let count = |byte: u8| {
-            u32_at(self.data.as_ref(), self.layout.fan_out + 4 * usize::from(byte)).unwrap_or(0)
-        };
-        let start = byte.checked_sub(1).map_or(0, count);
-        start..count(byte)
-    }
-
-    /// The first place within `range` whose id is not below `raw`, or its end.
-    fn first_at_or_after(&self, range: Range<u32>, raw: &[u8]) -> u32 {
-        let Range { start: mut low, end: mut high } = range;
-        let wanted = first_word(raw);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            // Eight bytes tell nearly all ids apart, and are compared without a call.
-            let is_below = |id: &[u8]| match first_word(id).cmp(&wanted) {
-                Ordering::Equal => id < raw,
-                order => order.is_lt(),
-            };
-            match self.raw_id(middle) {
-                Some(id) if is_below(id) => low = middle + 1,
-                _ => high = middle,
-            }
-        }
-        low
-    }
-}
-
-/// The first eight bytes of an id as a number of the same order.
-fn first_word(bytes: &[u8]) -> u64 {
-    bytes.first_chunk().map_or(0, |word| u64::from_be_bytes(*word))
 }
 
 impl Layout {
@@ -260,7 +197,6 @@ impl Layout {
         let needed = usize::try_from(objects).ok()?.checked_mul(stride)?;
         let needed = needed.checked_add(FAN_OUT_BYTES + 2 * width)?;
         (actual == needed).then_some(Self {
-            fan_out: 0,
             ids: FAN_OUT_BYTES + 4,
             id_stride: stride,
             offsets: FAN_OUT_BYTES,
@@ -281,7 +217,6 @@ impl Layout {
         let rows = end.checked_sub(large)?;
         // At most one large offset an object, and never for all of them.
         (rows % 8 == 0 && rows / 8 <= objects).then_some(Self {
-            fan_out: 8,
             ids,
             id_stride: width,
             offsets,
@@ -292,25 +227,7 @@ impl Layout {
     }
 }
 
-/// The lowest and the highest raw id that begin with the digits `prefix`.
-fn prefix_bounds(prefix: &[u8], format: ObjectFormat) -> Option<(Vec<u8>, Vec<u8>)> {
-    if prefix.len() > format.hex_len() {
-        return None;
-    }
-    let filled = |digit: u8| {
-        let mut hex = prefix.to_vec();
-        hex.resize(format.hex_len(), digit);
-        ObjectId::from_hex(&hex).ok().map(|id| id.as_bytes().to_vec())
-    };
-    Some((filled(b'0')?, filled(b'f')?))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
 const MAGIC: [u8; 4] = *b"\xfftOc";
-const FAN_OUT_BYTES: usize = 256 * 4;
 /// Marks a 32-bit offset that is a row of the table of 64-bit offsets.
 const LARGE: u32 = 1 << 31;
 

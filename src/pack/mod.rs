@@ -7,10 +7,15 @@ mod buffers;
 pub mod delta;
 mod entries;
 pub mod entry;
+#[cfg(test)]
+pub(crate) mod fixture;
 mod hash;
+pub mod helper;
+pub(crate) mod id_table;
 pub mod index;
 pub mod inflate;
 mod ingest;
+pub mod midx;
 mod resolve;
 mod rules;
 pub mod stream;

@@ -1,6 +1,7 @@
 //! Indexes of both versions, sound and damaged.
 
 use super::*;
+use crate::oid::Hasher;
 use proptest::prelude::*;
 
 /// An index of `ids` at `offsets`, as git would write it.
