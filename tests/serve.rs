@@ -8,6 +8,8 @@
 mod browsers;
 #[path = "serve/clones.rs"]
 mod clones;
+#[path = "serve/configured.rs"]
+mod configured;
 #[path = "serving/copy.rs"]
 mod copy;
 #[path = "serve/embedded.rs"]

@@ -4,6 +4,8 @@
 
 #[path = "serving/clones.rs"]
 mod clones;
+#[path = "serving/configured.rs"]
+mod configured;
 #[path = "serving/copy.rs"]
 mod copy;
 #[path = "serving/fetches.rs"]

@@ -14,7 +14,6 @@ use super::output::Output;
 use super::run::{interrupted, runtime};
 use crate::error::{Error, ErrorKind};
 use crate::parallel::Pool;
-use crate::server::ServeOptions;
 use crate::server::http::listen::{ListenOptions, Listener, serve};
 use crate::server::http::{AuthFile, Handled, Hosting, HostingOptions};
 use crate::text::escape_for_people;
@@ -61,7 +60,7 @@ pub(super) fn run(args: &Serve) -> Result<u8, Error> {
 
 fn options(args: &Serve) -> HostingOptions {
     let mut options = HostingOptions::new(&args.root);
-    options.serve = ServeOptions { allow_any_want: args.allow_any_want, ..options.serve };
+    options.serve = args.access.options();
     options.cors.clone_from(&args.cors);
     // Nobody but programs of this machine connects, and of those a browser does it for pages.
     let is_open = args.auth_file.is_none() && args.unix.is_none() && args.addr.ip().is_loopback();

@@ -1,48 +1,79 @@
 //! What the repository's `config` says about its own format, and nothing else.
 //!
-//! Follows `git-config`, "Syntax", and git's `repository-version`. Includes, other files
-//! and the environment are not read, as git does not read them for this either.
+//! Follows git's `repository-version`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use bstr::ByteSlice as _;
+
+use super::Repository;
+use super::discover;
 use super::files::{MAX_SMALL_FILE_BYTES, malformed, read_small};
+use super::settings::{Setting, parse};
 use crate::oid::ObjectFormat;
 use crate::store::StoreError;
 
-/// The hash a repository uses, if this build can read the rest of it too.
-pub(super) fn object_format(common_dir: &Path) -> Result<ObjectFormat, StoreError> {
+impl Repository {
+    /// What the repository's own `config` says now, in its order.
+    ///
+    /// # Errors
+    /// When it is damaged or cannot be read.
+    pub fn settings(&self) -> Result<Vec<Setting>, StoreError> {
+        settings(&self.0.layout.common_dir)
+    }
+
+    /// Where the repository whose git folder is `git_dir` has its `config`, which linked work
+    /// trees share.
+    ///
+    /// # Errors
+    /// When that cannot be read.
+    pub fn config_path(git_dir: &Path) -> Result<PathBuf, StoreError> {
+        let shared = discover::common_dir(git_dir)?;
+        Ok(shared.unwrap_or_else(|| git_dir.to_owned()).join("config"))
+    }
+}
+
+/// All settings of the repository whose shared folder is `common_dir`.
+pub(super) fn settings(common_dir: &Path) -> Result<Vec<Setting>, StoreError> {
     let path = common_dir.join("config");
     let bytes = read_small(&path, MAX_SMALL_FILE_BYTES)?.unwrap_or_default();
+    parse(&bytes).map_err(|line| malformed(&path, format!("line {line} is no setting")))
+}
+
+/// The hash a repository uses, if this build can read the rest of it too.
+pub(super) fn object_format(common_dir: &Path) -> Result<ObjectFormat, StoreError> {
     let mut version = 0;
     let mut format = ObjectFormat::Sha1;
     let mut format_named = false;
     let mut unknown = None;
-    for Setting { section, name, value } in
-        parse(&bytes).map_err(|line| malformed(&path, format!("line {line} is no setting")))?
-    {
-        match (section.as_str(), name.as_str()) {
-            ("core", "repositoryformatversion") => {
+    for Setting { key, value } in settings(common_dir)? {
+        let value = value.map_or("true".to_owned(), |value| value.to_string());
+        match key.to_str().unwrap_or_default() {
+            "core.repositoryformatversion" => {
                 version = value.trim().parse().map_err(|_| {
-                    malformed(&path, format!("the repository version '{value}' is no number"))
+                    let what = format!("the repository version '{value}' is no number");
+                    malformed(&common_dir.join("config"), what)
                 })?;
             }
-            ("extensions", "objectformat") => {
+            "extensions.objectformat" => {
                 format = ObjectFormat::from_name(value.as_bytes())
                     .ok_or_else(|| unsupported("objectFormat", &value))?;
                 format_named = true;
             }
-            ("extensions", "refstorage") if value == "files" => {}
-            ("extensions", "refstorage") if value == "reftable" => {
+            "extensions.refstorage" if value == "files" => {}
+            "extensions.refstorage" if value == "reftable" => {
                 return Err(StoreError::Unsupported(
                     "the repository keeps its refs as reftable, which is not supported: convert \
                      a copy with 'git refs migrate --ref-format=files'"
                         .to_owned(),
                 ));
             }
-            ("extensions", name) if !KNOWN_EXTENSIONS.contains(&name) => {
-                unknown.get_or_insert(unsupported(name, &value));
-            }
-            _ => {}
+            key => match key.strip_prefix("extensions.") {
+                Some(name) if !KNOWN_EXTENSIONS.contains(&name) => {
+                    unknown.get_or_insert(unsupported(name, &value));
+                }
+                _ => {}
+            },
         }
     }
     match (version, unknown) {
@@ -60,104 +91,6 @@ pub(super) fn object_format(common_dir: &Path) -> Result<ObjectFormat, StoreErro
 
 fn unsupported(name: &str, value: &str) -> StoreError {
     StoreError::Unsupported(format!("the repository extension {name} = {value} is not supported"))
-}
-
-struct Setting {
-    /// In lower case, without any subsection's settings: those have their name in it.
-    section: String,
-    /// In lower case.
-    name: String,
-    value: String,
-}
-
-/// The settings of a file, or the number of the line that is none.
-fn parse(bytes: &[u8]) -> Result<Vec<Setting>, usize> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let text = String::from_utf8_lossy(bytes);
-    let mut settings = Vec::new();
-    let mut section = String::new();
-    let mut lines = text.lines().enumerate();
-    while let Some((number, line)) = lines.next() {
-        let mut rest = line.trim();
-        if let Some(header) = rest.strip_prefix('[') {
-            let end = header_end(header).ok_or(number + 1)?;
-            section = header[..end].to_ascii_lowercase();
-            rest = header[end + 1..].trim_start();
-        }
-        if rest.is_empty() || rest.starts_with(['#', ';']) {
-            continue;
-        }
-        let (name, mut raw) = match rest.split_once('=') {
-            Some((name, raw)) => (name.trim_end(), raw.to_owned()),
-            // A name alone means true.
-            None => (rest.split(['#', ';']).next().unwrap_or("").trim_end(), "true".to_owned()),
-        };
-        let valid = |c: char| c.is_ascii_alphanumeric() || c == '-';
-        if name.is_empty() || !name.chars().all(valid) {
-            return Err(number + 1);
-        }
-        while continues(&raw) {
-            raw.pop();
-            raw.push_str(lines.next().map_or("", |(_, line)| line));
-        }
-        let value = unquote(&raw).ok_or(number + 1)?;
-        settings.push(Setting { section: section.clone(), name: name.to_ascii_lowercase(), value });
-    }
-    Ok(settings)
-}
-
-/// Where a section's header, without its `[`, has its `]`: not within quotes.
-fn header_end(header: &str) -> Option<usize> {
-    let (mut quoted, mut escaped) = (false, false);
-    for (at, c) in header.char_indices() {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' if quoted => escaped = true,
-            '"' => quoted = !quoted,
-            ']' if !quoted => return Some(at),
-            _ => {}
-        }
-    }
-    None
-}
-
-/// Whether a value ends in a backslash that is not itself escaped.
-fn continues(raw: &str) -> bool {
-    raw.bytes().rev().take_while(|&byte| byte == b'\\').count() % 2 == 1
-}
-
-/// A value without quotes, escapes, comment and surrounding space.
-fn unquote(raw: &str) -> Option<String> {
-    let mut value = String::new();
-    let mut quoted = false;
-    // Length up to which trailing space must stay.
-    let mut kept = 0;
-    let mut chars = raw.trim_start().chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '"' => {
-                quoted = !quoted;
-                kept = value.len();
-            }
-            '\\' => {
-                value.push(match chars.next()? {
-                    'n' => '\n',
-                    't' => '\t',
-                    'b' => '\u{8}',
-                    c @ ('"' | '\\') => c,
-                    _ => return None,
-                });
-                kept = value.len();
-            }
-            '#' | ';' if !quoted => break,
-            _ => value.push(c),
-        }
-        if quoted {
-            kept = value.len();
-        }
-    }
-    value.truncate(kept.max(value.trim_end().len()));
-    (!quoted).then_some(value)
 }
 
 /// Extensions that change nothing for who only reads objects and refs from files.

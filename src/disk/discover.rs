@@ -63,14 +63,18 @@ fn layout_of(git_dir: &Path) -> Result<Option<Layout>, StoreError> {
     if !is_head(&git_dir.join("HEAD")) {
         return Ok(None);
     }
-    let named = read_small(&git_dir.join("commondir"), MAX_SMALL_FILE_BYTES)?;
-    let common_dir = match &named {
-        Some(bytes) => path_from(git_dir, without_line_end(bytes)),
-        None => Some(git_dir.to_owned()),
-    };
-    Ok(common_dir
+    Ok(common_dir(git_dir)?
         .filter(|common| common.join("objects").is_dir() && common.join("refs").is_dir())
         .map(|common_dir| Layout { git_dir: git_dir.to_owned(), common_dir }))
+}
+
+/// The folder that the repository whose git folder is `git_dir` shares with its work trees, if
+/// its name makes sense.
+pub(super) fn common_dir(git_dir: &Path) -> Result<Option<PathBuf>, StoreError> {
+    Ok(match read_small(&git_dir.join("commondir"), MAX_SMALL_FILE_BYTES)? {
+        Some(bytes) => path_from(git_dir, without_line_end(&bytes)),
+        None => Some(git_dir.to_owned()),
+    })
 }
 
 fn without_line_end(mut bytes: &[u8]) -> &[u8] {

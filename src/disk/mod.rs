@@ -25,9 +25,11 @@ mod packs;
 mod peek;
 mod ref_name;
 mod refs;
+mod settings;
 
 pub use index_pack::{IndexOptions, Indexed, index_pack, index_stream, verify_pack};
 pub use local::Local;
+pub use settings::Setting;
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -52,6 +52,9 @@ impl<S: Objects + Refs + Sync> Served<S> {
         if request.filter.is_some() && !self.options.allow_filter {
             return Err(Refusal::told(ErrorKind::Unsupported, "filtering not recognized"));
         }
+        if !request.want_refs.is_empty() && !self.options.allow_ref_in_want {
+            return Err(Refusal::told(ErrorKind::Unsupported, "refs are not wanted by name here"));
+        }
         let refs = self.refs(&[])?;
         let haves = std::mem::take(&mut request.haves);
         let ids = 4 * request.wants.len() + request.want_refs.len() + request.shallow.len();

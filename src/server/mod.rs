@@ -21,6 +21,7 @@ mod options;
 mod pack_stream;
 mod placed;
 mod refusal;
+mod restrictions;
 mod select;
 mod served;
 #[cfg(feature = "disk")]

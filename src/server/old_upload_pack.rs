@@ -38,8 +38,8 @@ impl<S: Objects + Refs + Sync> Served<S> {
             },
             features: Features {
                 agent: true,
-                allow_reachable: true,
-                allow_tip: true,
+                allow_reachable: self.options.allow_reachable_want,
+                allow_tip: self.options.allow_reachable_want || self.options.allow_hidden_want,
                 deepen_not: true,
                 deepen_relative: true,
                 deepen_since: true,

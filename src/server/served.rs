@@ -96,7 +96,7 @@ impl<S: Objects + Refs + Sync> Served<S> {
             agent: Some(self.options.agent.as_str().into()),
             fetch: Some(FetchCapability {
                 filter: self.options.allow_filter,
-                ref_in_want: true,
+                ref_in_want: self.options.allow_ref_in_want,
                 shallow: true,
                 sideband_all: true,
                 wait_for_done: true,

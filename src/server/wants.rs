@@ -17,15 +17,19 @@ use crate::oid::ObjectId;
 use crate::store::{Objects, Ref, Refs};
 
 impl<S: Objects + Refs + Sync> Served<S> {
-    /// Refuses wants that no ref of `refs`, all that are shown, reaches.
+    /// Refuses wants that may not be had: of what no ref of `refs`, all that are shown, names or
+    /// reaches.
     pub(super) fn check_wants(
         &self,
         wants: &[ObjectId],
         refs: &[Ref],
         interrupt: &dyn Interrupt,
     ) -> Result<(), Refusal> {
-        let named: HashSet<ObjectId> =
-            refs.iter().flat_map(|item| item.target.into_iter().chain(item.peeled)).collect();
+        let counted = self.counted(refs)?;
+        let refs = counted.as_deref().unwrap_or(refs);
+        let reaches = self.options.allow_reachable_want;
+        let named = |item: &Ref| item.target.into_iter().chain(item.peeled.filter(|_| reaches));
+        let named: HashSet<ObjectId> = refs.iter().flat_map(named).collect();
         let mut open: Vec<ObjectId> =
             wants.iter().copied().filter(|id| !named.contains(id)).collect();
         if self.options.allow_any_want {
@@ -42,8 +46,10 @@ impl<S: Objects + Refs + Sync> Served<S> {
                 return Err(not_ours(id));
             }
         }
-        if open.is_empty() {
-            return Ok(());
+        match open.first() {
+            Some(id) if !reaches => return Err(not_ours(id)),
+            Some(_) => {}
+            None => return Ok(()),
         }
         let tips = sorted_tips(refs);
         if let Some(known) = self.known(&tips) {
@@ -54,6 +60,16 @@ impl<S: Objects + Refs + Sync> Served<S> {
             return Ok(());
         }
         self.reached_by(tips, interrupt)?.check(&open)
+    }
+
+    /// The refs that count for wants, if they are others than those that are shown.
+    fn counted(&self, shown: &[Ref]) -> Result<Option<Vec<Ref>>, Refusal> {
+        if !self.options.allow_hidden_want || self.options.own_hidden_refs.is_empty() {
+            return Ok(None);
+        }
+        let mut refs = self.store.list(&[])?;
+        refs.retain(|item| self.options.may_count(&item.name));
+        Ok(Some(refs).filter(|refs| refs.len() > shown.len()))
     }
 
     /// Takes from `open` what is a file or a folder of some ref's own commit.

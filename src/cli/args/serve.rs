@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::common::{parse_size, parse_time};
+use crate::server::ServeOptions;
 
 #[derive(Debug, Args)]
 #[command(args_override_self = true, after_help = SERVE_HELP)]
@@ -45,9 +46,29 @@ pub(in crate::cli) struct Serve {
     /// Give up clients that do next to nothing [60]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(in crate::cli) stall_timeout: Option<Duration>,
+    #[command(flatten)]
+    pub(in crate::cli) access: Access,
+}
+
+/// What clients may have. A repository's own configuration may take from it.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Access {
     /// Serve objects that no ref reaches by their ids
     #[arg(long)]
-    pub(in crate::cli) allow_any_want: bool,
+    allow_any_want: bool,
+    /// Refs that are not served, as transfer.hideRefs has them
+    #[arg(long, value_name = "REF")]
+    hide_refs: Vec<String>,
+}
+
+impl Access {
+    pub(in crate::cli) fn options(&self) -> ServeOptions {
+        ServeOptions {
+            allow_any_want: self.allow_any_want,
+            hidden_refs: self.hide_refs.iter().map(|name| name.as_str().into()).collect(),
+            ..ServeOptions::default()
+        }
+    }
 }
 
 /// How the line for a request looks.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::serve::Access;
+
 #[derive(Debug, Args)]
 #[command(args_override_self = true, after_help = UPLOAD_PACK_HELP)]
 pub(in crate::cli) struct UploadPack {
@@ -16,9 +18,8 @@ pub(in crate::cli) struct UploadPack {
     /// Print what comes before any request, and no more
     #[arg(long, alias = "advertise-refs")]
     pub(in crate::cli) http_backend_info_refs: bool,
-    /// Serve any object by its id, whether or not a ref reaches it
-    #[arg(long)]
-    pub(in crate::cli) allow_any_want: bool,
+    #[command(flatten)]
+    pub(in crate::cli) access: Access,
 }
 
 const UPLOAD_PACK_HELP: &str = "\

@@ -4,19 +4,20 @@ use std::io;
 
 use crate::cli::args::UploadPack;
 use crate::cli::exit::FOUND;
-use crate::disk::Repository;
+use crate::disk::{Repository, Setting};
 use crate::error::Error;
 use crate::limits::{Budget, Limits, NeverInterrupt};
 use crate::parallel::Pool;
 use crate::server::stdio::serve;
-use crate::server::{ServeOptions, Served, Talk};
+use crate::server::{Served, Talk};
 
 /// Serves until the client is done.
 pub(in crate::cli) fn upload_pack(args: &UploadPack) -> Result<u8, Error> {
     let limits = Limits::default();
     let budget = Budget::new(limits.max_memory);
     let repository = Repository::open(&args.repo, &limits, &budget)?;
-    let options = ServeOptions { allow_any_want: args.allow_any_want, ..ServeOptions::default() };
+    let settings = repository.settings()?;
+    let options = args.access.options().within(settings.iter().map(Setting::pair))?;
     let shallow = repository.shallow()?;
     let served = Served::new(repository, options, &limits, &budget)
         .with_workers(Pool::shared())

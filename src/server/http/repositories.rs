@@ -13,7 +13,7 @@ use hashbrown::HashMap;
 
 use super::options::HostingOptions;
 use super::route::{MAX_DEPTH, is_served_name};
-use crate::disk::Repository;
+use crate::disk::{Repository, Setting};
 use crate::error::Error;
 use crate::limits::Budget;
 use crate::server::{KnownSets, Served};
@@ -120,11 +120,12 @@ impl Repositories {
             return Ok(None);
         }
         let shallow = repository.shallow()?;
-        let served =
-            Served::new(repository.clone(), options.serve.clone(), &options.limits, budget)
-                .with_workers(options.workers.clone())
-                .with_known_sets(&self.known)
-                .with_shallow(shallow);
+        let settings = repository.settings()?;
+        let serve = options.serve.clone().within(settings.iter().map(Setting::pair))?;
+        let served = Served::new(repository.clone(), serve, &options.limits, budget)
+            .with_workers(options.workers.clone())
+            .with_known_sets(&self.known)
+            .with_shallow(shallow);
         let hosted = Arc::new(Open { served, repository, stamps });
         self.keep(git_dir, &hosted, options.max_open);
         Ok(Some(hosted))
@@ -194,9 +195,11 @@ struct Stamps([Option<(u64, u64, Option<SystemTime>)>; 5]);
 
 impl Stamps {
     fn of(git_dir: &Path) -> Self {
-        let names = ["", "commondir", "config", "objects/info/alternates", "shallow"];
-        Self(names.map(|name| {
-            let metadata = std::fs::metadata(git_dir.join(name)).ok()?;
+        let config = Repository::config_path(git_dir).ok();
+        let names = ["", "commondir", "objects/info/alternates", "shallow"];
+        let [own, common, alternates, shallow] = names.map(|name| Some(git_dir.join(name)));
+        Self([own, common, config, alternates, shallow].map(|path| {
+            let metadata = std::fs::metadata(path?).ok()?;
             // A folder's size and time change with every ref.
             match metadata.is_dir() {
                 true => Some((metadata.ino(), 0, None)),
