@@ -57,6 +57,7 @@ mod cache;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod client;
+pub mod commit_graph;
 #[cfg(feature = "cli")]
 mod credentials;
 #[cfg(feature = "disk")]

@@ -4,6 +4,8 @@
 #![cfg(all(feature = "disk", unix))]
 #![allow(clippy::unwrap_used)]
 
+#[path = "helper_files/commit_graph.rs"]
+mod commit_graph;
 #[path = "helper_files/log.rs"]
 mod log;
 #[path = "helper_files/multi_pack.rs"]

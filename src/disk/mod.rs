@@ -9,6 +9,7 @@
 
 mod alternates;
 mod base_cache;
+mod commit_graphs;
 mod config;
 mod discover;
 mod files;
@@ -38,6 +39,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use bstr::BString;
 use bytes::Bytes;
 
+use crate::commit_graph::GraphCommit;
 use crate::limits::{Budget, Limits};
 use crate::object::Kind;
 use crate::oid::{ObjectFormat, ObjectId};
@@ -45,10 +47,11 @@ use crate::pack::delta::DeltaSizes;
 use crate::pack::entry::EntryForm;
 use crate::store::unpack::{Chain, Link};
 use crate::store::{
-    Header, IdPrefix, Object, Objects, PackView, PackedAs, PackedEntry, Ref, Refs, StoreError,
-    through_tags,
+    CommitFacts, Header, IdPrefix, Object, Objects, PackView, PackedAs, PackedEntry, Ref, Refs,
+    StoreError, through_tags,
 };
 use base_cache::BaseCache;
+use commit_graphs::CommitGraphs;
 use loose::LooseStore;
 use pack::{EntryAt, Pack};
 use packs::Packs;
@@ -83,6 +86,7 @@ struct Shared {
     packs: Packs,
     /// Of each object folder, the repository's own first.
     loose: Vec<LooseStore>,
+    graphs: CommitGraphs,
     refs: RefFiles,
     bases: Arc<Mutex<BaseCache>>,
 }
@@ -102,6 +106,7 @@ impl Repository {
         let folders = alternates::object_dirs(&layout.common_dir.join("objects"))?;
         let pack_dirs = folders.iter().map(|dir| dir.join("pack")).collect();
         let packs = Packs::open(pack_dirs, format, budget)?;
+        let graphs = CommitGraphs::new(&folders, format);
         let loose = folders.into_iter().map(|dir| LooseStore::new(dir, format)).collect();
         let refs = RefFiles::new(layout.clone(), format, limits, budget);
         let cache_bytes = (budget.limit_bytes() / 4).min(MAX_CACHE_BYTES);
@@ -115,6 +120,7 @@ impl Repository {
             budget: budget.clone(),
             packs,
             loose,
+            graphs,
             refs,
             bases,
         })))
@@ -327,7 +333,19 @@ impl Objects for Repository {
         Ok(self.look(id, packed, |_| Ok(Some(None)))?.flatten())
     }
 
+    fn known_commit(&self, id: &ObjectId) -> Result<Option<CommitFacts>, StoreError> {
+        let shared = &*self.0;
+        let Some(GraphCommit { tree, parents, seconds, .. }) = shared.graphs.find(id) else {
+            return Ok(None);
+        };
+        let listing = shared.packs.listing();
+        let is_held = shared.packs.with(&listing, id, false).next().is_some();
+        Ok(is_held.then_some(CommitFacts { tree, parents, seconds }))
+    }
+
     fn packs(&self) -> Vec<Arc<dyn PackView>> {
+        // Whoever asks begins something new.
+        self.0.graphs.doubt();
         self.0.packs.views()
     }
 

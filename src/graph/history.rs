@@ -13,21 +13,10 @@ use crate::error::{Error, ErrorKind};
 use crate::limits::{Budget, Interrupt, LimitExceeded, PaidVec, Reservation};
 use crate::object::{CommitRef, Kind};
 use crate::oid::ObjectId;
-use crate::store::{Objects, StoreError};
+use crate::store::{CommitFacts, Objects, StoreError};
 
 /// Commits whose parents are not there: where history is cut.
 pub type Cuts = HashSet<ObjectId>;
-
-/// What a walk needs to know of a commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CommitFacts {
-    /// Its snapshot.
-    pub tree: ObjectId,
-    /// The commits before it.
-    pub parents: Vec<ObjectId>,
-    /// When it was made, in seconds since 1970; 0 where it does not say.
-    pub seconds: u64,
-}
 
 /// What [`range`] came to.
 #[derive(Debug)]
@@ -49,7 +38,8 @@ pub struct InRange {
     pub first_parent: Option<u32>,
 }
 
-/// The facts of the commit `id`; `None` when the store does not have it.
+/// The facts of the commit `id`, which is read if the store does not know them; `None` when it
+/// does not have it.
 ///
 /// # Errors
 /// When it is no commit, or damaged.
@@ -57,6 +47,9 @@ pub fn commit_facts<S: Objects + ?Sized>(
     store: &S,
     id: &ObjectId,
 ) -> Result<Option<CommitFacts>, Error> {
+    if let Some(known) = store.known_commit(id)? {
+        return Ok(Some(known));
+    }
     let Some(object) = store.read(id)? else { return Ok(None) };
     if object.kind != Kind::Commit {
         let what = format!("object {id} is a {}, where a commit should be", object.kind);

@@ -5,6 +5,7 @@ mod history;
 mod marks;
 mod reach;
 
-pub use history::{CommitFacts, Cuts, InRange, Range, commit_facts, range};
+pub use crate::store::CommitFacts;
+pub use history::{Cuts, InRange, Range, commit_facts, range};
 pub use marks::Marks;
 pub use reach::Reach;

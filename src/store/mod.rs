@@ -5,6 +5,7 @@
 //! it and asks again.
 
 mod arena;
+mod commit_facts;
 #[doc(hidden)]
 pub mod conformance;
 mod entries;
@@ -39,6 +40,7 @@ use crate::oid::{Collision, ObjectFormat, ObjectId};
 use crate::pack;
 
 pub use arena::is_binary;
+pub use commit_facts::CommitFacts;
 pub use file_table::{FileTable, Layout, Located};
 pub use kept::Kept;
 pub use memory::{MemoryStore, StoreStats};
@@ -104,6 +106,13 @@ pub trait Objects {
     /// Whether the object is held.
     fn contains(&self, id: &ObjectId) -> Result<bool, StoreError> {
         Ok(self.header(id)?.is_some())
+    }
+
+    /// What is known of the commit `id`, which is held, without reading it; `None` where that
+    /// takes a read.
+    fn known_commit(&self, id: &ObjectId) -> Result<Option<CommitFacts>, StoreError> {
+        let _ = id;
+        Ok(None)
     }
 
     /// The packs whose entries can be copied, as they are now, in the order they are asked; none

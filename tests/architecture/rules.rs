@@ -57,7 +57,7 @@ const RANKS: &[(&str, u8)] = &[
 /// Ranks 0 and 6 are not listed: the first is one vocabulary, and the last is checked by
 /// [`FACES`].
 const SIDEWAYS: &[(&str, &str)] =
-    &[("pack", "object"), ("commit_graph", "object"), ("protocol", "store")];
+    &[("pack", "object"), ("commit_graph", "pack"), ("protocol", "store")];
 
 /// Top modules that nothing imports but the binary, and the command line, which starts the
 /// others.
