@@ -5,25 +5,22 @@
 //! that reached this machine by another name by its `Host`, so that no page can talk to the
 //! server, not even one whose name server says that it lives here.
 
-use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{Request, Response, StatusCode};
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use http::{Response, StatusCode};
+use http_body_util::{BodyExt as _, Empty};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::sleep;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
 
 use super::Listen;
 use super::server::Server;
 use crate::error::{Error, ErrorKind};
+use crate::server::http::connection::{Answer, AnyBody};
+use crate::server::http::listen::{Door, ListenOptions, Listener};
 
 type Service = StreamableHttpService<Server, LocalSessionManager>;
 
@@ -47,16 +44,16 @@ pub(super) async fn serve(
         .enforce_origin_validation();
     let service = StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), config);
     ready(address);
-    let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    loop {
-        // Nobody closes it.
-        let Ok(room) = Arc::clone(&connections).acquire_owned().await else { return Ok(()) };
-        match listener.accept().await {
-            Ok((stream, _)) => drop(tokio::spawn(connection(stream, service.clone(), room))),
-            // One connection that failed is no reason; a machine without files left is slow.
-            Err(_) => sleep(AFTER_FAILURE).await,
-        }
-    }
+    let options = ListenOptions {
+        max_connections: MAX_CONNECTIONS,
+        header_timeout: HEADER_TIMEOUT,
+        ..ListenOptions::default()
+    };
+    let (_open, ended) = watch::channel(());
+    Door::new(answering(service), &options, MAX_STALL, ended)
+        .accept(&Listener::Tcp(listener))
+        .await;
+    Ok(())
 }
 
 /// The names in `Host` that mean this server.
@@ -66,31 +63,26 @@ fn hosts(address: SocketAddr, names: &[String]) -> Vec<String> {
     local.into_iter().chain(own).chain(names.iter().cloned()).collect()
 }
 
-async fn connection(stream: TcpStream, service: Service, _room: OwnedSemaphorePermit) {
-    let answer = service_fn(move |request: Request<Incoming>| {
+fn answering(service: Service) -> Answer {
+    Arc::new(move |request| {
         let service = service.clone();
-        async move {
+        Box::pin(async move {
             if request.uri().path() != PATH {
-                let mut response = Response::default();
+                let mut response =
+                    Response::new(Box::pin(Empty::new().map_err(Into::into)) as AnyBody);
                 *response.status_mut() = StatusCode::NOT_FOUND;
-                return Ok::<_, Infallible>(response);
+                return response;
             }
-            Ok(service.handle(request).await)
-        }
-    });
-    let served = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIMEOUT)
-        .serve_connection(TokioIo::new(stream), answer)
-        .await;
-    // A client that breaks off says so to itself.
-    drop(served);
+            service.handle(request).await.map(|body| Box::pin(body.map_err(Into::into)) as AnyBody)
+        })
+    })
 }
 
 /// Where the protocol is.
 const PATH: &str = "/mcp";
 /// Each client has one or two, and each stream of answers one.
-const MAX_CONNECTIONS: usize = 256;
+const MAX_CONNECTIONS: u32 = 256;
 /// For the head of a request, from the first byte of a connection on.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
-const AFTER_FAILURE: Duration = Duration::from_millis(50);
+/// While bytes wait for a client that takes next to none.
+const MAX_STALL: Duration = Duration::from_secs(60);

@@ -27,6 +27,7 @@
 mod auth;
 mod auth_file;
 mod body;
+pub(crate) mod connection;
 mod cors;
 mod git;
 mod host;
