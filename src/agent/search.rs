@@ -1,13 +1,14 @@
 //! Walks and searches of a snapshot: cursors that are fed until they have everything, or
 //! whoever asked has enough, or there is nothing left to spend.
 
+use crate::client::progress::{Phase, Progress, ProgressListener};
 use crate::error::Error;
 use crate::object::Kind;
 use crate::oid::ObjectId;
 use crate::store::{Lookup, MissingSet};
 use crate::view::Step;
 use crate::view::glob::PathFilter;
-use crate::view::grep::{FilePlace, Grep, GrepOptions, GrepStats, Matcher, Sink};
+use crate::view::grep::{FilePlace, Grep, GrepOptions, GrepStats, Matcher, Sink, Tell};
 use crate::view::likely::Turn;
 use crate::view::walk::{Place, Walk, WalkEntry, WalkOptions};
 
@@ -136,7 +137,8 @@ impl<S: Source> Snapshot<S> {
         };
         let grep = Grep::new(tree, matcher, options, &self.repo().limits)
             .starting_at(&start.place, start.within)
-            .with_workers(source.workers().clone());
+            .with_workers(source.workers().clone())
+            .telling(tell(source.progress()));
         let mut grep = match start.turn {
             Some(turn) => grep.in_turns(turn),
             None => grep,
@@ -168,6 +170,9 @@ impl<S: Source> Snapshot<S> {
                 break Some(error);
             }
         };
+        if grep.has_told() {
+            source.progress().report(report(Phase::Over, grep.stats()));
+        }
         let reached = Reached { turn: grep.turn(), place: grep.place(), within: None };
         let is_left_out = error.as_ref().is_some_and(|it| self.spending().why_ended(it).is_some());
         let unsearched = is_left_out.then(|| {
@@ -208,6 +213,17 @@ impl<S: Source> Snapshot<S> {
         pace.bytes = pace.bytes.saturating_add(came);
         Ok(())
     }
+}
+
+/// Hands on to `progress` how far a search has come.
+fn tell(progress: &ProgressListener) -> Tell {
+    let progress = progress.clone();
+    Tell::new(move |stats| progress.report(report(Phase::Searching, stats)))
+}
+
+fn report(phase: Phase, stats: &GrepStats) -> Progress {
+    let GrepStats { files_searched: objects, bytes_searched: bytes, .. } = *stats;
+    Progress { phase, objects, total_objects: None, bytes }
 }
 
 /// How many files are asked for at once where their bytes are counted.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bstr::BString;
 
 use crate::client::allowance::Allowance;
-
+use crate::client::progress::ProgressListener;
 use crate::error::Error;
 use crate::limits::{Budget, SharedWorkers};
 use crate::oid::ObjectId;
@@ -85,6 +85,9 @@ pub trait Source {
 
     /// Threads for computation that can be split.
     fn workers(&self) -> &SharedWorkers;
+
+    /// Who is told how far transfers and searches come.
+    fn progress(&self) -> &ProgressListener;
 
     /// Runs long computation where it does not hold up other tasks.
     fn compute<R>(&self, work: impl FnOnce() -> R) -> R;

@@ -1,4 +1,4 @@
-//! How far a transfer has come: a bar that redraws itself on a terminal, plain lines
+//! How far a transfer or a search has come: a bar that redraws itself on a terminal, plain lines
 //! elsewhere for whoever asks for them. Only numbers and words of our own are shown, so
 //! nothing that a host says reaches the terminal this way. Standard output is never
 //! touched.
@@ -168,6 +168,7 @@ impl Transfer {
                 format!("receiving {objects}{total} objects, {}{rate}", Bytes(bytes))
             }
             Phase::Resolving => format!("resolving {objects} objects"),
+            Phase::Searching => format!("searching, {objects} files and {} so far", Bytes(bytes)),
             _ => "waiting for the host".to_owned(),
         }
     }

@@ -187,7 +187,9 @@ impl Asking {
     fn open_local(&self, path: &Path) -> Result<Repo<Anywhere>, Error> {
         let budget = Budget::new(self.limits.max_memory);
         let repository = Repository::open(path, &self.limits, &budget)?;
-        let local = Local::new(repository, &budget).with_workers(Pool::shared());
+        let local = Local::new(repository, &budget)
+            .with_workers(Pool::shared())
+            .with_progress(self.watch.listener());
         Ok(Repo::new(Anywhere::Here(Box::new(local)), self.limits.clone()))
     }
 }

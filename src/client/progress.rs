@@ -1,4 +1,4 @@
-//! How far a transfer has come. What all transfers of a repository took is in the
+//! How far a transfer or a search has come. What all transfers of a repository took is in the
 //! [journal](super::journal).
 
 use std::fmt;
@@ -21,6 +21,8 @@ pub enum Phase {
     Receiving,
     /// The last deltas are resolved.
     Resolving,
+    /// What is held is searched: `objects` are files, and `bytes` those of their text.
+    Searching,
     /// The answer has ended, in whichever way; only its bytes are told.
     Over,
     /// The host asks for patience: the request is sent again after this time.
@@ -29,16 +31,16 @@ pub enum Phase {
     Widening(Fallback),
 }
 
-/// One report of a transfer.
+/// One report of a transfer or of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// What is going on.
     pub phase: Phase,
-    /// Objects received so far in this transfer.
+    /// Objects received so far in this transfer, or files searched.
     pub objects: u64,
     /// Objects that will come, once the host has said so.
     pub total_objects: Option<u64>,
-    /// Bytes received so far in this transfer.
+    /// Bytes received so far in this transfer, or searched.
     pub bytes: u64,
 }
 

@@ -8,6 +8,7 @@ use bstr::BString;
 use super::Repository;
 use crate::agent::{MemoryReport, Source, Stats};
 use crate::client::allowance::Allowance;
+use crate::client::progress::ProgressListener;
 use crate::error::{Error, ErrorKind};
 use crate::limits::{Budget, SharedWorkers};
 use crate::oid::ObjectId;
@@ -33,19 +34,30 @@ pub struct Local {
     repository: Repository,
     budget: Budget,
     workers: SharedWorkers,
+    progress: ProgressListener,
     opened: Instant,
 }
 
 impl Local {
     /// The source of `repository`, which spends from `budget`.
     pub fn new(repository: Repository, budget: &Budget) -> Self {
-        let workers = SharedWorkers::default();
-        Self { repository, budget: budget.clone(), workers, opened: Instant::now() }
+        Self {
+            repository,
+            budget: budget.clone(),
+            workers: SharedWorkers::default(),
+            progress: ProgressListener::none(),
+            opened: Instant::now(),
+        }
     }
 
     /// The same, computing on `workers` where that can be split.
     pub fn with_workers(self, workers: SharedWorkers) -> Self {
         Self { workers, ..self }
+    }
+
+    /// The same, telling `progress` how far searches come.
+    pub fn with_progress(self, progress: ProgressListener) -> Self {
+        Self { progress, ..self }
     }
 }
 
@@ -88,6 +100,10 @@ impl Source for Local {
 
     fn workers(&self) -> &SharedWorkers {
         &self.workers
+    }
+
+    fn progress(&self) -> &ProgressListener {
+        &self.progress
     }
 
     /// Reading files blocks for moments only, and whoever embeds this chooses the thread.

@@ -11,6 +11,7 @@ use bstr::BString;
 
 use crate::agent::{Remote, Source, Stats};
 use crate::client::allowance::Allowance;
+use crate::client::progress::ProgressListener;
 use crate::disk::Local;
 use crate::error::Error;
 use crate::limits::{Budget, SharedWorkers};
@@ -151,6 +152,13 @@ impl Source for Anywhere {
         match self {
             Self::Here(local) => local.workers(),
             Self::There(remote) => remote.workers(),
+        }
+    }
+
+    fn progress(&self) -> &ProgressListener {
+        match self {
+            Self::Here(local) => local.progress(),
+            Self::There(remote) => remote.progress(),
         }
     }
 

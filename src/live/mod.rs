@@ -171,7 +171,9 @@ impl Live {
                     let Shared { options, budget, .. } = &*self.0;
                     let budget = budget.part();
                     let repository = Repository::open(path, &options.limits, &budget)?;
-                    let local = Local::new(repository, &budget).with_workers(Pool::shared());
+                    let local = Local::new(repository, &budget)
+                        .with_workers(Pool::shared())
+                        .with_progress(seat.listener());
                     Ok(Held::local(local, options.limits.clone()))
                 }
             }

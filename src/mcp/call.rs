@@ -133,6 +133,7 @@ fn message(report: &Progress) -> String {
         Phase::Listing => "listing refs".into(),
         Phase::Waiting => "the host prepares what was asked for".into(),
         Phase::Pausing(time) => format!("the host asks for patience: {}", Time(*time)),
+        Phase::Searching => format!("searching, {objects} files so far"),
         Phase::Resolving => format!("resolving {objects} objects"),
         Phase::Widening(why) => format!("more comes than was asked for: {why}"),
         _ => {

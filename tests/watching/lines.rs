@@ -174,6 +174,18 @@ fn a_local_repository_asks_nobody() {
     assert_eq!((text(&output.stdout), text(&output.stderr)), ("a\n", ""));
 }
 
+#[test]
+fn a_long_search_tells_how_far_it_has_come() {
+    let world = World::new();
+    let repo = world.sandbox.bare("local.git");
+    let file = |number: u32| File::new(format!("{number:04}"), format!("{number}\n"));
+    repo.commit("main", &(0..1_100).map(file).collect::<Vec<_>>());
+    repo.repack();
+    let output = world.gitsip(["grep", repo.path().to_str().unwrap(), "nowhere", "--progress"]);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""));
+    assert_eq!(one_line(&output), "gitsip: searching, 1024 files and 4.0 kB so far");
+}
+
 fn stats_of(output: &Output) -> serde_json::Value {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     serde_json::from_str(one_line(output)).unwrap()

@@ -52,6 +52,7 @@ export interface Progress {
     | "waiting"
     | "receiving"
     | "resolving"
+    | "searching"
     | "over"
     | "pausing"
     | "widening"

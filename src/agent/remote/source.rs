@@ -14,6 +14,7 @@ use crate::agent::trace;
 use crate::client::allowance::Allowance;
 use crate::client::ladder::Fallback;
 use crate::client::old_host::OldHost;
+use crate::client::progress::ProgressListener;
 use crate::client::transport::Transport;
 use crate::error::Error;
 use crate::limits::{Budget, SharedWorkers};
@@ -138,6 +139,10 @@ impl<T: Transport> Source for Remote<T> {
 
     fn workers(&self) -> &SharedWorkers {
         &self.shared.workers
+    }
+
+    fn progress(&self) -> &ProgressListener {
+        &self.shared.progress
     }
 
     fn compute<R>(&self, work: impl FnOnce() -> R) -> R {

@@ -1,9 +1,9 @@
-//! How far a transfer has come, as every face tells it.
+//! How far a transfer or a search has come, as every face tells it.
 
 use crate::client::progress::{Phase, Progress};
 use crate::text::amounts::Time;
 
-/// How far a transfer has come.
+/// How far a transfer or a search has come.
 ///
 /// ```
 /// use gitsip::agent::ProgressReport;
@@ -17,14 +17,14 @@ use crate::text::amounts::Time;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ProgressReport {
-    /// `connecting`, `listing`, `waiting`, `receiving`, `resolving`, `over`, `pausing` or
-    /// `widening`.
+    /// `connecting`, `listing`, `waiting`, `receiving`, `resolving`, `searching`, `over`,
+    /// `pausing` or `widening`.
     pub phase: &'static str,
-    /// Objects received.
+    /// Objects received, or files searched.
     pub objects: u64,
     /// Objects announced, once they were.
     pub total_objects: Option<u64>,
-    /// Bytes of body received.
+    /// Bytes of body received, or of text searched.
     pub bytes: u64,
     /// What there is to say in words.
     pub note: Option<String>,
@@ -39,6 +39,7 @@ impl From<&Progress> for ProgressReport {
             Phase::Waiting => ("waiting", None),
             Phase::Receiving => ("receiving", None),
             Phase::Resolving => ("resolving", None),
+            Phase::Searching => ("searching", None),
             Phase::Over => ("over", None),
             Phase::Pausing(time) => {
                 ("pausing", Some(format!("the host asks for patience: {}", Time(time))))

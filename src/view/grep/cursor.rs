@@ -7,6 +7,7 @@ use super::matcher::Matcher;
 use super::scan::Known;
 use super::searcher::{FilePlace, SearchOptions, Searched, Searcher};
 use super::sink::{FileRef, Sink};
+use super::tell::Tell;
 use super::walking::Walking;
 use super::whole::Whole;
 use crate::error::Error;
@@ -114,6 +115,7 @@ enum Way {
 pub(super) struct Search {
     pub(super) searcher: Searcher,
     pub(super) stats: GrepStats,
+    tell: Option<Tell>,
 }
 
 /// How many blobs are asked for at once.
@@ -148,6 +150,7 @@ impl Grep {
             search: Search {
                 searcher: Searcher::new(matcher, options.search),
                 stats: GrepStats::default(),
+                tell: None,
             },
             batch: Batch::default(),
             ended: false,
@@ -188,6 +191,12 @@ impl Grep {
     /// same order, on the caller's thread.
     pub fn with_workers(self, workers: SharedWorkers) -> Self {
         Self { workers, ..self }
+    }
+
+    /// The same, telling how far it has come.
+    pub fn telling(mut self, tell: Tell) -> Self {
+        self.search.tell = Some(tell);
+        self
     }
 
     /// Searches until everything was, or the sink has enough, or objects are missing.
@@ -231,6 +240,11 @@ impl Grep {
         }
     }
 
+    /// Whether anybody was [told](Self::telling) how far it has come.
+    pub fn has_told(&self) -> bool {
+        self.search.tell.as_ref().is_some_and(Tell::has_told)
+    }
+
     /// Asks for so many blobs at once at most from now on, at least one: for a caller that
     /// does not want to pay for a whole batch.
     pub fn ask_for_at_most(&mut self, blobs: usize) {
@@ -240,12 +254,6 @@ impl Grep {
     /// How much was searched so far.
     pub fn stats(&self) -> &GrepStats {
         &self.search.stats
-    }
-
-    /// Asks for half as many blobs at once from now on, at least one: for a caller that
-    /// could not hold a whole batch. `false` if it was one already.
-    pub fn halve_batch(&mut self) -> bool {
-        self.batch.halve()
     }
 
     /// A search that goes on somewhere walks, because a place is that of a walk.
@@ -318,6 +326,9 @@ impl Search {
     pub(super) fn searched(&mut self, bytes: usize) {
         self.stats.files_searched += 1;
         self.stats.bytes_searched += bytes as u64;
+        if let Some(tell) = &mut self.tell {
+            tell.hear(&self.stats);
+        }
     }
 
     fn found(&mut self, searched: &Searched) -> bool {

@@ -13,6 +13,7 @@ mod required;
 mod scan;
 mod searcher;
 mod sink;
+mod tell;
 #[cfg(test)]
 mod tests;
 mod walking;
@@ -24,3 +25,4 @@ pub use matcher::{MatchRange, Matcher};
 pub use pattern::{MatchOptions, PatternError, PatternKind, PatternSpec};
 pub use searcher::{FilePlace, Output, SearchOptions, Searched, Searcher};
 pub use sink::{ContextLine, FileRef, FileSummary, Hit, Sink};
+pub use tell::Tell;

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::cell::Cell;
+use std::sync::{Arc, Mutex};
 
 use bstr::BString;
 
@@ -111,9 +112,24 @@ fn a_search_gets_on_though_most_of_each_batch_is_gone_at_once() {
 
 #[test]
 fn a_batch_is_halved_down_to_one() {
-    let mut grep = grep(ObjectId::null(crate::ObjectFormat::Sha1), "x", GrepOptions::default());
-    let halvings = std::iter::from_fn(|| grep.halve_batch().then_some(())).count();
+    let mut batch = Batch::default();
+    batch.ask();
+    let halvings = std::iter::from_fn(|| batch.halve().then_some(())).count();
     assert_eq!(halvings, 9);
+}
+
+#[test]
+fn a_long_search_tells_how_far_it_has_come() {
+    let fixture = Fixture::new();
+    let root = fixture.snapshot(&many_paths());
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let hear = Arc::clone(&told);
+    let tell = Tell::new(move |stats| hear.lock().unwrap().push(stats.files_searched));
+    let mut grep = grep(root, "nowhere", GrepOptions::default()).telling(tell);
+    let (_, stats) = complete(&fixture, &mut grep);
+    assert!(stats.files_searched > 1_024, "{stats:?}");
+    assert_eq!(*told.lock().unwrap(), [1_024]);
+    assert!(grep.has_told());
 }
 
 #[test]
