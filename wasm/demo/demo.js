@@ -2,7 +2,7 @@
 // as you type. What came is kept in the browser for the next visit.
 
 import { connect, textOf } from "gitsip/connect";
-import { keep, recall } from "./keep.js";
+import { keep, recall } from "gitsip/opfs";
 import { treeOf } from "./tree.js";
 import { showFile, showHits } from "./view.js";
 
@@ -74,8 +74,7 @@ form.addEventListener("submit", (event) => {
     connection = connect();
     const corsProxy = proxy.value || undefined;
     repo = await connection.open(url.value, { signal, corsProxy, onProgress });
-    const kept = await recall(url.value);
-    if (kept) await repo.load(kept).catch(() => {});
+    await recall(url.value, repo);
     const refs = await repo.refs({ only_refs: true, signal });
     const names = ["HEAD", ...refs.map(({ name }) => textOf(name))];
     ref.replaceChildren(
@@ -122,7 +121,7 @@ function search() {
     showHits(view, hits, openFile);
     const ms = Math.round(performance.now() - begun);
     const { requests } = await repo.stats();
-    if (requests > before) await keep(url.value, await repo.save());
+    if (requests > before) await keep(url.value, repo);
     const more = pages.truncated ? "the first " : "";
     return `${more}${hits.length} hits in ${ms} ms, ${requests - before} requests`;
   });

@@ -68,6 +68,22 @@ test("a second visit searches without a request for files", async () => {
   assert.equal(world.requests.length, before);
 });
 
+test("what was kept and is damaged is forgotten, and fetched again", async () => {
+  await page.evaluate(async () => {
+    const root = await navigator.storage.getDirectory();
+    const folder = await root.getDirectoryHandle("gitsip");
+    for await (const [, file] of folder) {
+      const writable = await file.createWritable();
+      await writable.write(new Uint8Array(100));
+      await writable.close();
+    }
+  });
+  await page.reload();
+  await says(/^HEAD is/);
+  await page.fill("#pattern", "the end");
+  await says(/^50 hits.* [1-9]\d* requests/);
+});
+
 test("a host that does not answer is given up, and another opened", async () => {
   world.misbehave = () => true;
   await page.click("button:has-text('Open')");

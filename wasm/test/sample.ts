@@ -2,6 +2,7 @@
 // has to find.
 
 import { GitsipError, open, textOf, type Hit } from "gitsip";
+import { keep, recall } from "gitsip/opfs";
 
 export async function sample(url: string): Promise<string[]> {
   using repo = await open(url, {
@@ -11,7 +12,9 @@ export async function sample(url: string): Promise<string[]> {
     onProgress: ({ phase, bytes }) => console.log(phase, bytes),
     fetch: (input, init) => fetch(input, init),
   });
+  const isKnown: boolean = await recall(url, repo);
   const snap = await repo.snapshot("HEAD");
+  if (!isKnown) console.log((await keep(url, repo)).toFixed());
   const { bytes, mode } = await snap.read("README.md");
   const lines: string[] = [mode, String(bytes.byteLength)];
   for await (const hit of snap.grep(/TODO|FIXME/i, { globs: ["*.rs"] })) lines.push(line(hit));
