@@ -7,6 +7,8 @@
 
 #[path = "hostile_packs/chains.rs"]
 mod chains;
+#[path = "hostile_packs/lean.rs"]
+mod lean;
 #[path = "support/pack_builder.rs"]
 mod pack_builder;
 #[path = "hostile_packs/properties.rs"]

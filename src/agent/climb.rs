@@ -10,6 +10,7 @@ use crate::client::ladder::{Fallback, Next};
 use crate::client::progress::{Phase, Progress};
 use crate::client::transport::Transport;
 use crate::error::Error;
+use crate::limits::{LimitExceeded, Which};
 use crate::object::Kind;
 use crate::oid::ObjectId;
 use crate::protocol::{FetchRequest, Filter};
@@ -41,7 +42,7 @@ impl<T: Transport> Shared<T> {
         let asked = self.state().ladder.requests(missing, &held);
         for request in asked {
             let kind = RequestKind::of(request.wants.first().and_then(|id| kind(*id)));
-            match self.obtain(request, kind, allowance).await? {
+            match self.obtain(request, kind, missing, allowance).await? {
                 End::Came(request, kept) => {
                     came.push(kept);
                     self.remember(&request.wants)?;
@@ -66,7 +67,8 @@ impl<T: Transport> Shared<T> {
     ) -> Result<bool, Error> {
         let asked = self.state().ladder.snapshot(commit, max_blob_bytes);
         let Some(request) = asked else { return Ok(false) };
-        let obtained = self.obtain(request, RequestKind::Snapshot, allowance).await?;
+        let none = MissingSet::default();
+        let obtained = self.obtain(request, RequestKind::Snapshot, &none, allowance).await?;
         let End::Came(request, _) = obtained else {
             return Ok(false);
         };
@@ -82,18 +84,19 @@ impl<T: Transport> Shared<T> {
         &self,
         mut request: FetchRequest,
         kind: RequestKind,
+        missing: &MissingSet,
         allowance: &Allowance,
     ) -> Result<End, Error> {
         let is_by_id = kind.is_by_id();
         loop {
             let announced = self.state().ladder.announce(&request, is_by_id);
             self.warn(&announced);
-            let answer = self.fetch(&request, as_asked(&request, kind), allowance).await;
+            let answer = self.fetch(&request, as_asked(&request, kind), missing, allowance).await;
             let next = match &answer {
                 Ok(fetched) => {
                     self.look_at_filter(&request, fetched)?;
                     let is_whole = self.all_came(&request)?;
-                    if request.filter.is_none() && !is_by_id {
+                    if request.filter.is_none() && !is_by_id && !self.is_lean() {
                         self.state().whole.extend(&request.wants);
                     }
                     self.state().ladder.after_answer(&request, is_by_id, is_whole)
@@ -124,30 +127,50 @@ impl<T: Transport> Shared<T> {
             Some(_) => Fallback::RefusesIds,
             None => Fallback::LeavesOutIds,
         };
-        let mut commits = self.held();
+        // Not as haves: what is evicted of them comes again.
+        let mut commits = self.state().held.clone();
         commits.retain(|commit| !self.is_whole(commit));
         let before = self.absent(missing)?;
-        let mut absent = before;
+        let (mut absent, mut unseen) = (before, 0);
         while let (1.., Some(commit)) = (absent, commits.pop()) {
             if !self.state().ladder.is_whole_only() {
                 self.warn(&[why]);
             }
             let request = self.state().ladder.whole(commit);
-            if let Err(error) = self.fetch(&request, RequestKind::Snapshot, allowance).await {
+            match self.fetch(&request, RequestKind::Snapshot, missing, allowance).await {
+                Ok(fetched) => unseen += fetched.stats.left_out_unnamed,
                 // What the host says to everything is no matter of ids: then what it said
                 // first is what is wrong.
-                return Err(refusal.filter(|first| first.code() == error.code()).unwrap_or(error));
+                Err(error) => {
+                    let is_same = |first: &Error| first.code() == error.code();
+                    return Err(refusal.filter(is_same).unwrap_or(error));
+                }
             }
-            self.state().whole.push(commit);
+            if !self.is_lean() {
+                self.state().whole.push(commit);
+            }
             absent = self.absent(missing)?;
         }
         if absent < before {
             self.state().ladder.give_up_ids(why);
-            self.store.set_can_fetch_again(false);
+            self.store.set_can_fetch_again(self.is_lean());
             self.trace_what_was_learnt();
             return Ok(());
         }
+        if unseen > 0 {
+            return Err(self.could_not_look(unseen));
+        }
         refusal.map_or(Ok(()), Err)
+    }
+
+    /// What is missing may be among files that were left out unseen.
+    fn could_not_look(&self, unseen: u64) -> Error {
+        let allowed = self.budget.limit_bytes();
+        let seen = allowed.saturating_add(1);
+        Error::from(LimitExceeded { which: Which::Memory, allowed, seen }).while_doing(format!(
+            "{unseen} files of a snapshot that comes only whole are too large to be looked at, or \
+             made from others that are"
+        ))
     }
 
     /// Notices a host that sends files although it was asked to leave them out.
@@ -186,7 +209,7 @@ impl<T: Transport> Shared<T> {
         Ok(absent)
     }
 
-    fn warn(&self, fallbacks: &[Fallback]) {
+    pub(super) fn warn(&self, fallbacks: &[Fallback]) {
         for fallback in fallbacks {
             let phase = Phase::Widening(*fallback);
             self.progress.report(Progress { phase, objects: 0, total_objects: None, bytes: 0 });

@@ -175,7 +175,8 @@ impl<T: Transport> Remote<T> {
     }
 
     pub(super) async fn fetch_request(&self, request: &FetchRequest) -> Result<Fetched, Error> {
-        self.shared.fetch(request, RequestKind::History, &Allowance::default()).await
+        let (none, allowance) = (MissingSet::default(), Allowance::default());
+        self.shared.fetch(request, RequestKind::History, &none, &allowance).await
     }
 
     /// Where a host of protocol v0 has its history cut, which it does not say again.

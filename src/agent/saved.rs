@@ -124,8 +124,8 @@ impl<T: Transport> Repo<Remote<T>> {
 
 impl<T: Transport> super::shared::Shared<T> {
     fn to_save(&self) -> SavedState {
-        let state = self.state();
         let is_all_here = !self.has_evicted();
+        let state = self.state();
         let whole = |id: &ObjectId| is_all_here && state.whole.contains(id);
         let commits = state.held.iter().map(|&id| SavedCommit { id, is_whole: whole(&id) });
         let is_held = |named: &&Ref| {

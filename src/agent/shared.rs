@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bstr::BString;
+use hashbrown::HashSet;
 use tracing::Instrument as _;
 
 use crate::client::address::RepoUrl;
@@ -12,7 +13,7 @@ use crate::client::allowance::Allowance;
 use crate::client::conversation::{Cancel, Context, Conversation, Fetched, Outcome, Target};
 use crate::client::credentials::Credentials;
 use crate::client::journal::{Journal, Purpose, RequestKind};
-use crate::client::ladder::Ladder;
+use crate::client::ladder::{Fallback, Ladder};
 use crate::client::old_host::OldHost;
 use crate::client::progress::ProgressListener;
 use crate::client::retry::RetryOptions;
@@ -22,11 +23,13 @@ use crate::error::{Error, ErrorKind};
 use crate::limits::{Budget, Limits, SharedWorkers};
 use crate::object::Kind;
 use crate::oid::ObjectId;
+use crate::pack::KeepBlobs;
 use crate::protocol::{Advertised, Capabilities, FetchCapability, FetchRequest, LsRefsRequest};
 use crate::store::{Lookup, MemoryStore, MissingSet, Objects, Ref};
 use crate::view::ViewError;
 use crate::view::path::{self, Peeled};
 
+use super::drive::is_out_of_memory;
 use super::exchange::{Line, no_outcome};
 use super::flights::Flights;
 use super::results::LoadStats;
@@ -106,29 +109,62 @@ impl<T: Transport> Shared<T> {
         }
     }
 
-    /// Fetches objects of `kind` into the store.
+    /// Fetches objects of `kind` into the store. When all that a host sends without being
+    /// asked does not fit, it is asked once more: from then on its files are left out as they
+    /// come, but for those in `missing`.
     pub(super) async fn fetch(
         &self,
         request: &FetchRequest,
         kind: RequestKind,
+        missing: &MissingSet,
+        allowance: &Allowance,
+    ) -> Result<Fetched, Error> {
+        let fetched = self.fetch_once(request, kind, missing, allowance).await;
+        let sends_files =
+            request.filter.is_none() && !matches!(kind, RequestKind::Blobs | RequestKind::History);
+        match fetched {
+            Err(error) if sends_files && is_out_of_memory(&error) && self.becomes_lean() => {
+                self.fetch_once(request, kind, missing, allowance).await
+            }
+            fetched => fetched,
+        }
+    }
+
+    async fn fetch_once(
+        &self,
+        request: &FetchRequest,
+        kind: RequestKind,
+        missing: &MissingSet,
         allowance: &Allowance,
     ) -> Result<Fetched, Error> {
         let purpose = Purpose::objects(kind, &request.wants);
         let span = trace::fetch(&purpose);
         let context = self.context(purpose, allowance);
-        let fetched = self.fetch_for(request, context).instrument(span.clone()).await?;
+        // Files that were asked for by their ids are kept anyhow.
+        let leaves_out = self.is_lean() && kind != RequestKind::Blobs;
+        let blobs = if leaves_out { KeepBlobs::Only(blobs_of(missing)) } else { KeepBlobs::All };
+        let fetched = self.fetch_for(request, &blobs, context).instrument(span.clone()).await?;
         span.in_scope(|| trace::received(&fetched));
         if kind == RequestKind::Blobs {
             let blobs = request.wants.len().max(1) as u64;
             self.state().bytes_per_blob = fetched.committed.bytes / blobs;
+        } else if leaves_out {
+            let stats = &fetched.stats;
+            self.state().bytes_per_blob = stats.received_bytes / stats.objects.max(1);
         }
         Ok(fetched)
     }
 
-    async fn fetch_for(&self, request: &FetchRequest, context: Context) -> Result<Fetched, Error> {
+    async fn fetch_for(
+        &self,
+        request: &FetchRequest,
+        blobs: &KeepBlobs,
+        context: Context,
+    ) -> Result<Fetched, Error> {
         // Dropping this future also stops the thread that resolves the pack.
         let _stop = CancelOnDrop(&context.cancel);
-        let target = Target { limits: &self.limits, budget: &self.budget, store: &self.store };
+        let Self { limits, budget, store, .. } = self;
+        let target = Target { limits, budget, store, blobs };
         let old = match &self.state().old {
             Some(old) => Some((old.encode(request)?, *old.features())),
             None => None,
@@ -219,7 +255,7 @@ impl<T: Transport> Shared<T> {
     /// Commits that are held well enough to be named as haves. A host that cannot leave files
     /// out sends those that changed as deltas of files that may have been evicted.
     pub(super) fn held(&self) -> Vec<ObjectId> {
-        if !self.features.filter && self.has_evicted() {
+        if self.is_lean() || !self.features.filter && self.has_evicted() {
             return Vec::new();
         }
         self.state().held.clone()
@@ -230,9 +266,24 @@ impl<T: Transport> Shared<T> {
         !self.has_evicted() && self.state().whole.contains(commit)
     }
 
-    /// Whether anything that came may be gone again.
+    /// Whether anything that came may be gone again, or was left out. Takes the lock of
+    /// [`state`](Self::state).
     pub(super) fn has_evicted(&self) -> bool {
-        self.store.stats().evicted_objects > 0
+        self.is_lean() || self.store.stats().evicted_objects > 0
+    }
+
+    /// Whether files that come unasked are left out, because all of them do not fit.
+    pub(super) fn is_lean(&self) -> bool {
+        self.state().ladder.is_lean()
+    }
+
+    fn becomes_lean(&self) -> bool {
+        let is_new = self.state().ladder.become_lean();
+        if is_new {
+            self.warn(&[Fallback::DoesNotFit]);
+            self.trace_what_was_learnt();
+        }
+        is_new
     }
 
     /// Traces what the host was found not to do since this was called last.
@@ -269,6 +320,11 @@ impl State {
         let forgotten = self.listed.len().saturating_sub(MAX_NOTED_REFS);
         self.listed.drain(..forgotten);
     }
+}
+
+fn blobs_of(missing: &MissingSet) -> HashSet<ObjectId> {
+    let blobs = missing.iter().filter(|item| item.kind == Some(Kind::Blob));
+    blobs.map(|item| item.id).collect()
 }
 
 /// Peels what is a commit or tag; anything else is no commit to join.

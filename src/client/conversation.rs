@@ -20,7 +20,7 @@ use super::sample::{Sample, Sampled};
 use crate::error::{Error, ErrorKind};
 use crate::limits::{Budget, Interrupt, Interrupted, Limits, Reservation, SharedWorkers};
 use crate::oid::{ObjectFormat, ObjectId};
-use crate::pack::Ingest;
+use crate::pack::{Ingest, KeepBlobs};
 use crate::protocol::{Advertised, Advertisement, FetchRequest, LsRefsResponse, v0};
 use crate::store::{MemoryStaging, MemoryStore, Objects as _, Ref};
 
@@ -58,6 +58,8 @@ pub struct Target<'a> {
     pub budget: &'a Budget,
     /// Where it becomes visible; its hash is that of the repository.
     pub store: &'a MemoryStore,
+    /// Which of the blobs that come are kept.
+    pub blobs: &'a KeepBlobs,
 }
 
 /// What a response came to.
@@ -106,8 +108,9 @@ impl Conversation {
     }
 
     fn fetch_in(response: Answer, target: Target<'_>, context: &Context) -> Self {
-        let Target { limits, budget, store } = target;
+        let Target { limits, budget, store, blobs } = target;
         let ingest = Ingest::new(store.format(), limits, budget, store.stage());
+        let ingest = ingest.keeping(blobs.clone());
         Self::new(State::Fetch(Box::new(FetchState::new(response, ingest, budget))), context)
     }
 

@@ -35,6 +35,8 @@ pub enum Fallback {
     CannotCutHistory,
     /// It cannot filter: whole snapshots come.
     CannotFilter,
+    /// It sends whole snapshots, and they are larger than memory.
+    DoesNotFit,
     /// It offers filters and sends everything all the same.
     IgnoresFilters,
     /// It lists all refs, whichever were asked for.
@@ -65,6 +67,10 @@ impl fmt::Display for Fallback {
         f.write_str(match self {
             Self::CannotCutHistory => "the host cannot cut history: all of it is fetched",
             Self::CannotFilter => "the host cannot filter: whole snapshots are fetched",
+            Self::DoesNotFit => {
+                "the host sends more than fits into memory: files are left out as they come, and \
+                 fetched when they are read"
+            }
             Self::IgnoresFilters => "the host ignores filters: it sends whole snapshots",
             Self::IgnoresPrefixes => "the host lists all refs, whichever are asked for",
             Self::LeavesOutIds => {
@@ -249,6 +255,18 @@ impl Ladder {
         self.learn(why);
         // It was announced before the first of them was asked for.
         self.announced = self.learnt.len();
+    }
+
+    /// Files that come unasked are left out from now on; whether that is new. The caller tells.
+    pub fn become_lean(&mut self) -> bool {
+        let is_new = self.learn(Fallback::DoesNotFit);
+        self.announced = self.learnt.len();
+        is_new
+    }
+
+    /// Whether files that come unasked are left out.
+    pub fn is_lean(&self) -> bool {
+        self.learnt.contains(&Fallback::DoesNotFit)
     }
 
     /// Whether objects come in whole snapshots only.

@@ -6,7 +6,7 @@
 //! before the bytes are there. The format is zlib's (RFC 1950), its checksum is verified.
 
 use sirocco::Format;
-use sirocco::inflate::{Decoder, Error};
+use sirocco::inflate::{Decoder, Error, Scanner};
 
 use crate::limits::{Budget, LimitExceeded, Reservation};
 
@@ -49,6 +49,8 @@ pub struct Inflater {
     len: usize,
     declared: u64,
     fresh: bool,
+    /// What goes through a stream whose output nobody wants.
+    scanner: Option<Box<Scanner>>,
     held: Reservation,
 }
 
@@ -67,6 +69,7 @@ impl Inflater {
             len: 0,
             declared: 0,
             fresh: true,
+            scanner: None,
             held: budget.empty(),
         }
     }
@@ -74,6 +77,7 @@ impl Inflater {
     /// Starts a stream that should inflate to `declared` bytes, abandoning any other.
     pub fn begin(&mut self, declared: u64) {
         self.decoder.reset();
+        self.scanner = None;
         self.len = 0;
         self.declared = declared;
         self.fresh = true;
@@ -84,10 +88,31 @@ impl Inflater {
         }
     }
 
+    /// Starts a stream of which only the end is looked for: no output is made, and no memory
+    /// spent. Its size is checked as ever, its checksum is not.
+    pub fn begin_skipping(&mut self, declared: u64) {
+        self.begin(declared);
+        self.scanner = Some(Box::new(Scanner::new(Format::Zlib)));
+    }
+
     /// Inflates some of `input`.
     ///
     /// After an error the stream is over; only [`begin`](Self::begin) makes sense.
     pub fn push(&mut self, input: &[u8]) -> Result<Inflated, InflateError> {
+        if let Some(scanner) = &mut self.scanner {
+            let consumed = match scanner.scan(input, false) {
+                Ok(end) => end,
+                Err(error) => return Err(InflateError::Damaged(describe(error))),
+            };
+            let (done, size) = (consumed.is_some(), scanner.total_out());
+            if size > self.declared {
+                return Err(InflateError::TooLong);
+            }
+            if done && size < self.declared {
+                return Err(InflateError::TooShort);
+            }
+            return Ok(Inflated { consumed: consumed.unwrap_or(input.len()), done });
+        }
         let window = self.window()?;
         // When the whole stream is likely to be here, decode as if it were: that loop is
         // faster. Should it not be, or be bad, the other one finds out from the start.

@@ -2,94 +2,34 @@
 //!
 //! [`Ingest`] drives the parser, hashes what arrives, resolves a delta at once when its
 //! base's bytes are at hand, and leaves the others to the final phase in
-//! [`finish`](Ingest::finish). [`EntryStore`] is the seam to whoever keeps the objects.
-//! Nothing here decides what becomes visible: a store commits when `finish` gives it
+//! [`finish`](Ingest::finish). [`EntryStore`] is the seam to whoever keeps the objects;
+//! `lean` is what leaves blobs out. Nothing here decides what becomes visible: a store commits when `finish` gives it
 //! back, and is dropped when there was an error.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+mod lean;
+mod pace;
+mod seam;
 
-use bytes::Bytes;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::PackError;
 use super::buffers::Buffer;
 use super::entries::Entries;
 use super::entry::{EntryForm, EntryHeader};
 use super::hash::Namer;
+use super::inflate::deflate;
 use super::resolve::{Crew, Resolver};
 use super::rules::{Rules, Standing};
 use super::stream::{Event, PackParser};
 use super::tree::{Base, DeltaTree};
-use crate::limits::{Budget, Interrupt, Interrupted, LimitExceeded, Limits, Workers};
+use crate::limits::{Budget, Interrupt, Limits, Workers};
 use crate::object::Kind;
 use crate::oid::{Hasher, ObjectFormat, ObjectId};
 
-/// What a delta was made against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BaseLink {
-    /// Another entry of the same pack, by its number.
-    Entry(u32),
-    /// An object outside the pack (a thin pack).
-    External(ObjectId),
-}
-
-/// An entry at the moment its id is known.
-#[derive(Debug)]
-pub struct ResolvedEntry<'a> {
-    /// Its number: 0 for the first entry of the pack.
-    pub entry: u32,
-    /// The object's kind.
-    pub kind: Kind,
-    /// The object's id.
-    pub id: ObjectId,
-    /// What its stream is a delta of, when it is one.
-    pub base: Option<BaseLink>,
-    /// Bytes the stream inflates to.
-    pub inflated_size: u64,
-    /// The object's content.
-    pub content: &'a [u8],
-}
-
-/// Streams of entries that have ended, read by several threads at once.
-pub trait Streams: Sync {
-    /// The whole stream of an entry; bytes may follow it. The entry's header is at
-    /// `offset` in the pack.
-    fn stream(&self, entry: u32, offset: u64) -> &[u8];
-}
-
-/// Where entries go as they arrive, and come back from while deltas are resolved.
-///
-/// The zlib stream of each entry is handed over in pieces, in pack order:
-/// `begin`, `append`..., `end`; then, at once or much later, `resolved`. In the final
-/// phase the streams are lent to whoever resolves, and the store itself is visited by one
-/// thread at a time.
-pub trait EntryStore: Send {
-    /// What reads streams in the final phase.
-    type Streams: Streams;
-
-    /// A new entry's stream begins; entries are numbered from 0 in this order.
-    fn begin(&mut self) -> Result<(), LimitExceeded>;
-
-    /// More of the entry's stream.
-    fn append(&mut self, stream: &[u8]) -> Result<(), LimitExceeded>;
-
-    /// The entry's stream is complete.
-    fn end(&mut self) -> Result<(), LimitExceeded>;
-
-    /// Gives the streams away for the final phase.
-    fn lend_streams(&mut self) -> Self::Streams;
-
-    /// Gets them back.
-    fn take_streams_back(&mut self, streams: Self::Streams);
-
-    /// An entry's id and content are known. The store may keep the content.
-    fn resolved(&mut self, entry: ResolvedEntry<'_>) -> Result<(), LimitExceeded>;
-
-    /// The content of a resolved entry, if it was kept: the base cache.
-    fn content(&self, entry: u32) -> Option<Bytes>;
-
-    /// The content of an object outside the pack, for thin packs.
-    fn external(&self, id: &ObjectId) -> Option<(Kind, Bytes)>;
-}
+pub use self::lean::KeepBlobs;
+use self::lean::Lean;
+pub(super) use self::pace::Pace;
+pub use self::seam::{BaseLink, EntryStore, ResolvedEntry, Streams};
 
 /// A pack whose every object is known.
 #[derive(Debug)]
@@ -137,6 +77,10 @@ pub struct IngestStats {
     pub deltas_deferred: u64,
     /// Bytes of bases and results alive at once in the final phase, at most.
     pub peak_live_bytes: u64,
+    /// Blobs that were [left out](KeepBlobs) and whose ids are known.
+    pub left_out: u64,
+    /// Blobs that were left out unseen: too large, or made from others that were.
+    pub left_out_unnamed: u64,
 }
 
 /// Takes one pack in, chunk by chunk.
@@ -175,13 +119,23 @@ pub struct Ingest<S> {
     namer: Namer,
     rules: Rules,
     budget: Budget,
-    /// The header of the entry under way.
-    header: Option<EntryHeader>,
+    /// Set when blobs are left out.
+    lean: Option<Lean>,
+    under_way: Option<UnderWay>,
     /// Where a delta is applied on arrival.
     result: Buffer,
     stats: IngestStats,
     pace: Pace,
     failed: Option<PackError>,
+}
+
+/// The entry whose stream arrives.
+#[derive(Clone, Copy)]
+struct UnderWay {
+    header: EntryHeader,
+    base: Base,
+    /// Nobody will look at its content.
+    skipped: bool,
 }
 
 impl<S: EntryStore> Ingest<S> {
@@ -194,12 +148,20 @@ impl<S: EntryStore> Ingest<S> {
             namer: Namer::new(format),
             rules: Rules::new(limits),
             budget: budget.clone(),
-            header: None,
+            lean: None,
+            under_way: None,
             result: Buffer::new(budget),
             stats: IngestStats::default(),
             pace: Pace::default(),
             failed: None,
         }
+    }
+
+    /// The same, of whose blobs only some are kept. To be called before the first push.
+    #[must_use]
+    pub fn keeping(mut self, blobs: KeepBlobs) -> Self {
+        self.lean = Lean::new(blobs, &self.budget);
+        self
     }
 
     /// Takes the next bytes of the pack.
@@ -304,6 +266,7 @@ impl<S: EntryStore> Ingest<S> {
         let checksum = self.parser.finish()?;
         self.stats.objects = u64::from(self.parser.completed());
         self.stats.received_bytes = self.parser.offset();
+        self.stats.left_out_unnamed += self.tree.leave_out_below()?;
         Resolver {
             namer: self.namer,
             tree: &mut self.tree,
@@ -315,12 +278,15 @@ impl<S: EntryStore> Ingest<S> {
         .run(crew)?;
         self.stats.resolved_bytes = self.rules.resolved_bytes();
         match self.tree.unresolved() {
-            Some(error) => Err(error),
-            None => {
-                let Self { store, stats, tree, .. } = self;
-                Ok(Resolved { store, stats, checksum, entries: Entries::of(tree) })
+            // Their bases may be among the blobs that were not looked at.
+            Some(PackError::Unresolved { count, .. }) if self.stats.left_out_unnamed > 0 => {
+                self.stats.left_out_unnamed += count;
             }
+            Some(error) => return Err(error),
+            None => {}
         }
+        let Self { store, stats, tree, .. } = self;
+        Ok(Resolved { store, stats, checksum, entries: Entries::of(tree) })
     }
 
     fn take(&mut self, chunk: &[u8], interrupt: &dyn Interrupt) -> Result<(), PackError> {
@@ -333,9 +299,10 @@ impl<S: EntryStore> Ingest<S> {
                 Event::Header { .. } | Event::Finished { .. } => {}
                 Event::Entry { offset, header } => self.begin(offset, header)?,
                 Event::Stream { bytes, complete } => {
-                    self.store.append(bytes)?;
+                    if self.under_way.is_some_and(|entry| !entry.skipped) {
+                        self.store.append(bytes)?;
+                    }
                     if complete {
-                        self.store.end()?;
                         self.complete()?;
                     }
                     self.pace.did(self.parser.inflated().len() as u64, interrupt)?;
@@ -348,20 +315,10 @@ impl<S: EntryStore> Ingest<S> {
         if let EntryForm::Whole(_) = header.form {
             self.rules.admit(header.inflated_size, self.parser.offset())?;
         }
-        self.header = Some(header);
         self.tree.push(offset, header.inflated_size)?;
         self.store.begin()?;
-        Ok(())
-    }
-
-    fn complete(&mut self) -> Result<(), PackError> {
-        let Some(header) = self.header.take() else { return Ok(()) };
-        let entry = self.tree.len() - 1;
-        self.stats.inflated_bytes += header.inflated_size;
-        self.stats.minimum_inflated_bytes += header.inflated_size;
-        let offset = self.tree.record(entry).offset;
         let base = match header.form {
-            EntryForm::Whole(kind) => return self.whole(entry, kind, header.inflated_size),
+            EntryForm::Whole(_) => Base::None,
             EntryForm::OfsDelta { distance } => offset
                 .checked_sub(distance)
                 .filter(|_| distance > 0)
@@ -370,12 +327,36 @@ impl<S: EntryStore> Ingest<S> {
                 .ok_or(PackError::BadBaseOffset { offset, distance })?,
             EntryForm::RefDelta { base } => self.tree.base_called(&base)?,
         };
+        let skipped = self.lean.as_ref().is_some_and(|it| it.skips(&header, base, &self.tree));
+        if skipped {
+            self.parser.skip_content();
+        }
+        self.under_way = Some(UnderWay { header, base, skipped });
+        Ok(())
+    }
+
+    fn complete(&mut self) -> Result<(), PackError> {
+        let Some(UnderWay { header, base, skipped }) = self.under_way.take() else { return Ok(()) };
+        let entry = self.tree.len() - 1;
+        self.stats.inflated_bytes += header.inflated_size;
+        self.stats.minimum_inflated_bytes += header.inflated_size;
+        if skipped {
+            return self.leave_out(entry);
+        }
+        if let EntryForm::Whole(kind) = header.form {
+            return self.whole(entry, kind, header.inflated_size);
+        }
         if let Base::Entry(base) = base
             && let Some(kind) = self.tree.record(base).kind()
-            && let Some(bytes) = self.store.content(base)
         {
-            return self.delta(entry, header.inflated_size, base, kind, &bytes);
+            match self.store.content(base) {
+                Some(bytes) => return self.delta(entry, header.inflated_size, base, kind, &bytes),
+                // It cannot be made again.
+                None if self.tree.record(base).is_left_out() => return self.leave_out(entry),
+                None => {}
+            }
         }
+        self.store.end()?;
         self.tree.hang_below(entry, base);
         Ok(())
     }
@@ -384,7 +365,16 @@ impl<S: EntryStore> Ingest<S> {
         let content = self.parser.inflated();
         let id = self.hash(entry, kind, content)?;
         let standing = Standing { depth: 0, chain_bytes: size };
+        let is_kept = self.lean.as_ref().is_none_or(|lean| lean.keeps(kind, &id));
+        if !is_kept {
+            self.store.abandon();
+        }
+        self.store.end()?;
         self.tree.resolve(entry, kind, &id, Base::None, standing)?;
+        if !is_kept {
+            self.tree.left_out_named(entry);
+            self.stats.left_out += 1;
+        }
         let inflated_size = size;
         self.store.resolved(ResolvedEntry {
             entry,
@@ -401,7 +391,7 @@ impl<S: EntryStore> Ingest<S> {
     fn delta(
         &mut self,
         entry: u32,
-        inflated_size: u64,
+        mut inflated_size: u64,
         base: u32,
         kind: Kind,
         bytes: &[u8],
@@ -410,16 +400,48 @@ impl<S: EntryStore> Ingest<S> {
         let offset = self.tree.record(entry).offset;
         let proven = self.rules.prove(self.parser.inflated(), bytes.len(), above, offset)?;
         let len = proven.delta.result_len();
+        if self.lean.as_ref().is_some_and(|lean| lean.is_too_large(kind, len as u64)) {
+            return self.leave_out(entry);
+        }
         self.rules.admit(len as u64, self.parser.offset())?;
         self.result.prepare(len)?;
         self.result.bytes.clear();
         proven.delta.apply(bytes, &mut self.result.bytes);
         let content = &self.result.bytes;
         let id = self.hash(entry, kind, content)?;
-        self.tree.resolve(entry, kind, &id, Base::Entry(base), proven.standing)?;
+        let mut link = Some(base);
+        let is_kept = self.lean.as_ref().is_none_or(|lean| lean.keeps(kind, &id));
+        if !is_kept {
+            self.store.abandon();
+            link = None;
+        } else if self.tree.record(base).is_left_out() {
+            // It stands alone from now on.
+            let _paid = self.budget.reserve(len as u64)?;
+            self.store.abandon();
+            self.store.append(&deflate(content, REPACK_LEVEL))?;
+            inflated_size = len as u64;
+            self.tree.stands_alone(entry, inflated_size);
+            link = None;
+        }
+        self.store.end()?;
+        let base = link.map_or(Base::None, Base::Entry);
+        self.tree.resolve(entry, kind, &id, base, proven.standing)?;
+        if !is_kept {
+            self.tree.left_out_named(entry);
+            self.stats.left_out += 1;
+        }
         self.stats.deltas_on_arrival += 1;
-        let base = Some(BaseLink::Entry(base));
+        let base = link.map(BaseLink::Entry);
         self.store.resolved(ResolvedEntry { entry, kind, id, base, inflated_size, content })?;
+        Ok(())
+    }
+
+    /// Leaves a blob out whose id nobody knows.
+    fn leave_out(&mut self, entry: u32) -> Result<(), PackError> {
+        self.store.abandon();
+        self.store.end()?;
+        self.tree.left_out_unnamed(entry);
+        self.stats.left_out_unnamed += 1;
         Ok(())
     }
 
@@ -441,25 +463,5 @@ impl<S> std::fmt::Debug for Ingest<S> {
     }
 }
 
-/// Asks the interrupt at a steady pace.
-#[derive(Debug, Default)]
-pub(super) struct Pace {
-    bytes: u64,
-    objects: u32,
-}
-
-impl Pace {
-    /// One more object, or a part of one, of `bytes` bytes was worked on.
-    pub(super) fn did(&mut self, bytes: u64, interrupt: &dyn Interrupt) -> Result<(), Interrupted> {
-        self.bytes += bytes;
-        self.objects += 1;
-        if self.bytes >= CHECK_BYTES || self.objects >= CHECK_OBJECTS {
-            *self = Self::default();
-            interrupt.check()?;
-        }
-        Ok(())
-    }
-}
-
-const CHECK_BYTES: u64 = 64 << 10;
-const CHECK_OBJECTS: u32 = 256;
+/// Of a delta that is kept without its base: zlib's fastest.
+const REPACK_LEVEL: u8 = 1;

@@ -25,7 +25,8 @@ pub mod write;
 
 pub use entries::Entries;
 pub use ingest::{
-    BaseLink, EntryStore, Ingest, IngestStats, Progress, Resolved, ResolvedEntry, Streams,
+    BaseLink, EntryStore, Ingest, IngestStats, KeepBlobs, Progress, Resolved, ResolvedEntry,
+    Streams,
 };
 
 use self::inflate::InflateError;

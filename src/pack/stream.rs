@@ -162,6 +162,12 @@ impl PackParser {
         step
     }
 
+    /// Does not make the content of the entry that just began: its stream is only followed to
+    /// its end, and its size checked. [`inflated`](Self::inflated) is empty then.
+    pub(super) fn skip_content(&mut self) {
+        self.inflater.begin_skipping(self.declared);
+    }
+
     /// The content of the entry under way, as far as it has been inflated.
     pub fn inflated(&self) -> &[u8] {
         self.inflater.bytes()

@@ -12,6 +12,8 @@
 //! thread wrote got it handed over by a queue or waited for that thread, which is what
 //! makes `Relaxed` enough everywhere.
 
+mod left_out;
+
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
 use super::PackError;
@@ -85,7 +87,10 @@ impl List {
 struct AtomicKind(AtomicU8);
 
 impl AtomicKind {
-    const KINDS: [Kind; 4] = [Kind::Commit, Kind::Tree, Kind::Blob, Kind::Tag];
+    /// What a kind is noted as, counted from 1. A blob may also be one that is
+    /// [left out](left_out).
+    const KINDS: [Kind; 6] =
+        [Kind::Commit, Kind::Tree, Kind::Blob, Kind::Tag, Kind::Blob, Kind::Blob];
 
     const fn unknown() -> Self {
         Self(AtomicU8::new(0))
@@ -178,7 +183,8 @@ impl DeltaTree {
         if self.by_id.is_none() {
             let mut index = IdIndex::new(&self.budget);
             for entry in 0..self.len() {
-                if self.record(entry).kind().is_some() {
+                let record = self.record(entry);
+                if record.kind().is_some() && !record.is_unnamed() {
                     index.insert(&self.ids, entry)?;
                 }
             }

@@ -72,6 +72,20 @@ impl SegmentWriter {
         Ok(())
     }
 
+    /// Forgets what is there of the stream under way, which begins anew.
+    pub(super) fn abandon(&mut self) {
+        let Some(place) = self.current.take() else { return };
+        if self.open == Some(place.segment) {
+            if let Some(segment) = self.segments.get_mut(place.segment as usize) {
+                segment.bytes.truncate(place.start as usize);
+            }
+        } else if self.segments.len().checked_sub(1) == Some(place.segment as usize) {
+            // Its own, which nothing else came after.
+            self.segments.pop();
+        }
+        self.begin();
+    }
+
     /// The stream under way is complete; where it is.
     pub(super) fn end(&mut self) -> Place {
         let Some(place) = self.current.take() else { return Place::default() };

@@ -47,6 +47,8 @@ pub struct MemoryStaging {
     arriving: bool,
     /// An object whose delta base is neither here nor in the store.
     baseless: Option<ObjectId>,
+    /// Some of `objects` have no stream and are not to be shown.
+    has_left_out: bool,
 }
 
 /// The streams of a staging, for whoever resolves deltas.
@@ -85,6 +87,7 @@ impl MemoryStaging {
             recent: Recent::default(),
             arriving: true,
             baseless: None,
+            has_left_out: false,
         }
     }
 
@@ -153,12 +156,14 @@ impl MemoryStaging {
         Ok(())
     }
 
-    /// Lets go of the streams of objects that the store already has; which are left.
+    /// Lets go of the streams of objects that the store already has; which are left, without
+    /// those that were left out.
     fn drop_duplicates(&mut self) -> Vec<u32> {
         let mut live: Vec<(u32, Place)> = Vec::with_capacity(self.objects.len());
         let inner = self.store.lock();
         for index in 0..self.objects.len() as u32 {
             if let Some(&Entry { form: Form::Packed { place, .. }, .. }) = self.objects.entry(index)
+                && !is_left_out(&place)
                 && inner.entries.find(&self.objects.id(index)).is_none()
             {
                 live.push((index, place));
@@ -201,6 +206,10 @@ impl EntryStore for MemoryStaging {
         self.writer.append(stream, self.store.budget())
     }
 
+    fn abandon(&mut self) {
+        self.writer.abandon();
+    }
+
     fn end(&mut self) -> Result<(), LimitExceeded> {
         self.reserve_arrival()?;
         Arc::make_mut(&mut self.places).push(self.writer.end());
@@ -235,6 +244,7 @@ impl EntryStore for MemoryStaging {
                     self.objects.grow(growth, paid);
                 }
                 let ResolvedEntry { kind, inflated_size, .. } = entry;
+                self.has_left_out |= is_left_out(&place);
                 let form = Form::Packed { place, inflated_size, base: None };
                 let size = entry.content.len() as u64;
                 let object = self
@@ -275,7 +285,8 @@ impl Staging for MemoryStaging {
         let _scratch_paid = self.store.budget().reserve((count * SCRATCH_BYTES) as u64)?;
         let live = self.drop_duplicates();
         let ids_paid = self.store.budget().reserve((count * size_of::<ObjectId>()) as u64)?;
-        let ids: Vec<ObjectId> = (0..count as u32).map(|index| self.objects.id(index)).collect();
+        let mut ids: Vec<ObjectId> =
+            (0..count as u32).map(|index| self.objects.id(index)).collect();
         let writer = std::mem::take(&mut self.writer);
         let segments: Vec<Bytes> =
             if live.is_empty() { Vec::new() } else { writer.freeze().collect() };
@@ -291,6 +302,7 @@ impl Staging for MemoryStaging {
         inner.raw.arena.freeze(self.number);
         let segments = inner.packed.adopt(segments.into_iter());
         let (new_objects, bytes) = self.show(inner, &ids, &live, &segments);
+        ids.retain(|id| !self.has_left_out || inner.entries.find(id).is_some());
         drop(guard);
         let kept = Kept::new(&self.store, segments.into_iter().flatten().collect());
         Ok(Committed { ids, new_objects, bytes, kept, _paid: ids_paid })
@@ -414,6 +426,11 @@ impl Entry {
         }
         Some(self)
     }
+}
+
+/// Whether this is the place of an object that is not kept: no stream is so short.
+fn is_left_out(place: &Place) -> bool {
+    place.len == 0
 }
 
 const MIN_ARRIVALS: usize = 16;

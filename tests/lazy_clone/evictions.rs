@@ -1,9 +1,12 @@
 //! Repositories larger than the memory they are read in: right answers, and what has to come
 //! again is little more than what does not fit.
 
-use gitsip::agent::{RemoteOptions, Source as _, Stats};
+use gitsip::agent::{PrefetchOptions, RemoteOptions, Source as _, Stats};
+use gitsip::client::ladder::Fallback;
 use gitsip::limits::Which;
-use gitsip::{Budget, ErrorKind};
+use gitsip::view::glob::PathFilter;
+use gitsip::view::grep::GrepOptions;
+use gitsip::{Budget, Limits};
 
 use super::client::*;
 use super::support::git::{self, File, Sandbox};
@@ -127,19 +130,27 @@ fn one_limit_is_shared_and_one_repository_makes_room_for_another() {
 }
 
 #[test]
-fn without_a_filter_the_error_names_what_is_needed_and_other_questions_go_on() {
+fn without_a_filter_files_are_left_out_until_they_are_asked_for() {
     let sandbox = Sandbox::new();
     let origin = large_repository(&sandbox);
-    let small = sandbox.bare("small.git");
-    small.commit("main", &[File::new("a", "a\n")]);
     let server = HttpServer::start_with(sandbox.repos(), Behaviour::default().without_filter());
+    let expected = git_grep(&origin, "needle");
     run(async {
-        let budget = Budget::new(MEMORY);
-        let options = || RemoteOptions { budget: Some(budget.part()), ..in_little_memory(MEMORY) };
-        let repo = open_with(&server.url("r.git"), options()).await.unwrap();
+        let repo = open_with(&server.url("r.git"), in_little_memory(MEMORY)).await.unwrap();
         let snapshot = repo.snapshot("HEAD").await.unwrap();
-        let error = grep(&snapshot, "needle").await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+        let text = read(&snapshot, "d3/003.txt").await.unwrap();
+        assert!(text.ends_with("\nneedle 3\n"));
+        // What does not fit came once in vain, once without its files, then the one file.
+        assert_eq!(server.requests().iter().filter(|request| is_fetch(request)).count(), 3);
+        assert_eq!(repo.stats().fallbacks.last(), Some(&Fallback::DoesNotFit.to_string()));
+        assert_eq!(walk(&snapshot).await.unwrap().len(), FILES);
+        let before = server.requests().len();
+        assert_eq!(grep(&snapshot, "needle").await.unwrap(), expected);
+        let came = blob_bytes(&server.requests(), before);
+        assert!(came <= packed(&origin) * 5 / 4, "{came}: each file about once");
+        assert!(repo.source().budget().peak_bytes() <= MEMORY);
+
+        let error = snapshot.prefetch(&PrefetchOptions::default()).await.unwrap_err();
         assert_eq!(error.limit().unwrap().which, Which::Memory);
         let said = error.to_string();
         let words: Vec<&str> = said.split(' ').collect();
@@ -147,7 +158,69 @@ fn without_a_filter_the_error_names_what_is_needed_and_other_questions_go_on() {
         let needed: u64 = words[at - 1].parse().unwrap();
         let packed = packed(&origin) >> 20;
         assert!((packed..=packed * 2).contains(&needed), "{said}, and it has {packed} MiB");
-        let second = open_with(&server.url("small.git"), options()).await.unwrap();
-        assert_eq!(read(&second.snapshot("HEAD").await.unwrap(), "a").await.unwrap(), "a\n");
+        assert_eq!(read(&snapshot, "d3/003.txt").await.unwrap(), text);
     });
+}
+
+#[test]
+fn where_everything_comes_or_nothing_it_comes_again_for_each_batch() {
+    let sandbox = Sandbox::new();
+    large_repository(&sandbox);
+    let server = HttpServer::start_with(sandbox.repos(), all_or_nothing());
+    run(async {
+        let repo = open_with(&server.url("r.git"), in_little_memory(MEMORY)).await.unwrap();
+        let snapshot = repo.snapshot("HEAD").await.unwrap();
+        let text = read(&snapshot, "d3/003.txt").await.unwrap();
+        assert!(text.ends_with("\nneedle 3\n"));
+        let before = server.requests().len();
+        let filter = PathFilter::new(&["d1/*"], &[""; 0], &Limits::default()).unwrap();
+        let options = GrepOptions { filter, ..GrepOptions::default() };
+        let hits = grep_with(&snapshot, "needle", options).await.unwrap();
+        assert_eq!(hits.len(), 37, "{hits:?}");
+        let came = server.requests().len() - before;
+        assert!(came <= 3, "{came} snapshots");
+        assert!(repo.source().budget().peak_bytes() <= MEMORY);
+    });
+}
+
+/// Speaks version 0, has no filter, and sends no object by its id.
+fn all_or_nothing() -> Behaviour {
+    let git = Behaviour::default().speaking(0).without_filter();
+    git.configured("uploadpack.allowAnySHA1InWant", "false")
+}
+
+#[test]
+fn files_that_come_as_deltas_of_others_are_found_among_them() {
+    const FAMILIES: usize = 56;
+    const MEMBERS: usize = 3;
+    const LITTLE: u64 = 1 << 20;
+    let sandbox = Sandbox::new();
+    let origin = sandbox.bare("r.git");
+    // git looks for bases among names that end alike.
+    let name = |number: usize| format!("{}-{:02}.txt", number % MEMBERS, number / MEMBERS);
+    let own = |number: usize| format!("\nmember {number:03}\n");
+    let file = |number: usize| {
+        let mut text = noise((number / MEMBERS) as u64 + 1, FILE_BYTES);
+        let at = 1_000 * (number % MEMBERS);
+        text.splice(at..at, own(number).bytes());
+        File::new(name(number), text)
+    };
+    origin.commit("main", &(0..FAMILIES * MEMBERS).map(file).collect::<Vec<_>>());
+    origin.repack();
+    let packed = packed(&origin);
+    assert!((LITTLE..2 * LITTLE).contains(&packed), "{packed}");
+    for behaviour in [Behaviour::default().without_filter(), all_or_nothing()] {
+        let server = HttpServer::start_with(sandbox.repos(), behaviour);
+        run(async {
+            let repo = open_with(&server.url("r.git"), in_little_memory(LITTLE)).await.unwrap();
+            let snapshot = repo.snapshot("HEAD").await.unwrap();
+            for number in [0, 1, 2, 100] {
+                let text = read(&snapshot, &name(number)).await.unwrap();
+                assert!(text.contains(&own(number)));
+                assert_eq!(text.len(), FILE_BYTES + own(number).len());
+            }
+            assert!(repo.source().budget().peak_bytes() <= LITTLE);
+            assert!(repo.stats().fallbacks.contains(&Fallback::DoesNotFit.to_string()));
+        });
+    }
 }

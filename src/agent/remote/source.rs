@@ -25,6 +25,10 @@ use crate::store::{Kept, MemoryStore, MissingSet, Ref};
 /// The part of the memory that a batch of blobs takes, packed, where not everything fits.
 const BATCH_SHARE: u64 = 8;
 
+/// The same where one batch costs as much as all of them. Two are held at once, that which is
+/// read and that which comes.
+const WHOLE_BATCH_SHARE: u64 = 4;
+
 /// Blobs in such a batch at least, unless not even these fit.
 const MIN_BATCH: usize = 8;
 
@@ -108,7 +112,8 @@ impl<T: Transport> Source for Remote<T> {
     }
 
     fn fetched_whole(&self) -> Option<(ObjectId, u64)> {
-        self.shared.state().fetched_whole.filter(|_| !self.shared.has_evicted())
+        let fetched = self.shared.state().fetched_whole;
+        fetched.filter(|_| !self.shared.has_evicted())
     }
 
     /// Once memory was too small, a batch takes a small part of it: what it displaces has to
@@ -119,7 +124,10 @@ impl<T: Transport> Source for Remote<T> {
         if batch_len == MissingSet::MAX_BLOBS && !shared.has_evicted() {
             return batch_len;
         }
-        let fitting = shared.budget.limit_bytes() / BATCH_SHARE / bytes_per_blob.max(1);
+        // Where all of a snapshot comes for each of them, a few large ones cost least.
+        let comes_whole = shared.state().ladder.is_whole_only();
+        let share = if comes_whole { WHOLE_BATCH_SHARE } else { BATCH_SHARE };
+        let fitting = shared.budget.limit_bytes() / share / bytes_per_blob.max(1);
         let fitting = usize::try_from(fitting).unwrap_or(batch_len);
         fitting.max(MIN_BATCH).min(batch_len)
     }
