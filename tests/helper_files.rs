@@ -4,8 +4,15 @@
 #![cfg(all(feature = "disk", unix))]
 #![allow(clippy::unwrap_used)]
 
+#[path = "helper_files/bitmap.rs"]
+mod bitmap;
 #[path = "helper_files/commit_graph.rs"]
 mod commit_graph;
+#[path = "helper_files/counted.rs"]
+mod counted;
+#[allow(dead_code, reason = "shared with the tests of serving")]
+#[path = "serving/history.rs"]
+mod history;
 #[path = "helper_files/log.rs"]
 mod log;
 #[path = "helper_files/multi_pack.rs"]

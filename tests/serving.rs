@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "serving/bitmaps.rs"]
+mod bitmaps;
 #[path = "serving/clones.rs"]
 mod clones;
 #[path = "serving/configured.rs"]

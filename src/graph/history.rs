@@ -80,9 +80,7 @@ pub fn range<S: Objects + ?Sized>(
     budget: &Budget,
     interrupt: &dyn Interrupt,
 ) -> Result<Range, Error> {
-    let marks = Marks::new(store.format(), budget);
-    let queue = Queue { commits: BinaryHeap::new(), held: budget.empty() };
-    let mut walk = Walk { store, cuts, marks, queue, open: 0, oldest: u64::MAX };
+    let mut walk = Walk::new(store, cuts, budget);
     let mut found = PaidVec::new(budget);
     for id in excluded {
         walk.enqueue(id, EXCLUDED)?;
@@ -128,14 +126,14 @@ pub fn range<S: Objects + ?Sized>(
 }
 
 /// A commit that a walk visited, by its row.
-struct Found {
-    row: u32,
-    tree: ObjectId,
-    first_parent: Option<u32>,
+pub(super) struct Found {
+    pub(super) row: u32,
+    pub(super) tree: ObjectId,
+    pub(super) first_parent: Option<u32>,
 }
 
 /// What was found and is not excluded after all.
-fn collect(marks: &Marks, found: &[Found], budget: &Budget) -> Result<Range, Error> {
+pub(super) fn collect(marks: &Marks, found: &[Found], budget: &Budget) -> Result<Range, Error> {
     let mut range = Range { commits: PaidVec::new(budget), edges: PaidVec::new(budget) };
     let kept = || found.iter().filter(|found| !marks.any(found.row, EXCLUDED));
     let mut places = PaidVec::new(budget);
@@ -155,20 +153,26 @@ fn collect(marks: &Marks, found: &[Found], budget: &Budget) -> Result<Range, Err
     Ok(range)
 }
 
-struct Walk<'a, S: ?Sized> {
+pub(super) struct Walk<'a, S: ?Sized> {
     store: &'a S,
     cuts: &'a Cuts,
-    marks: Marks,
-    queue: Queue,
+    pub(super) marks: Marks,
+    pub(super) queue: Queue,
     /// How many in the queue are not excluded.
     open: usize,
     /// The time of the oldest commit that was found.
     oldest: u64,
 }
 
-impl<S: Objects + ?Sized> Walk<'_, S> {
+impl<'a, S: Objects + ?Sized> Walk<'a, S> {
+    pub(super) fn new(store: &'a S, cuts: &'a Cuts, budget: &Budget) -> Self {
+        let marks = Marks::new(store.format(), budget);
+        let queue = Queue { commits: BinaryHeap::new(), held: budget.empty() };
+        Self { store, cuts, marks, queue, open: 0, oldest: u64::MAX }
+    }
+
     /// Visits `id` later, if it was not seen, and adds a mark to it; its row.
-    fn enqueue(&mut self, id: &ObjectId, mark: u8) -> Result<u32, Error> {
+    pub(super) fn enqueue(&mut self, id: &ObjectId, mark: u8) -> Result<u32, Error> {
         let row = self.marks.row(id)?;
         if self.marks.any(row, EXCLUDED | REACHED) {
             if mark == EXCLUDED && !self.marks.any(row, EXCLUDED) {
@@ -239,7 +243,7 @@ impl<S: Objects + ?Sized> Walk<'_, S> {
 }
 
 /// What is to be visited, paid for.
-struct Queue {
+pub(super) struct Queue {
     commits: BinaryHeap<Queued>,
     held: Reservation,
 }
@@ -251,7 +255,7 @@ impl Queue {
         Ok(())
     }
 
-    fn pop(&mut self) -> Result<Option<Queued>, LimitExceeded> {
+    pub(super) fn pop(&mut self) -> Result<Option<Queued>, LimitExceeded> {
         let commit = self.commits.pop();
         let bytes = commit.as_ref().map_or(0, Queued::paid_bytes);
         self.held.resize(self.held.bytes() - bytes)?;
@@ -260,9 +264,9 @@ impl Queue {
 }
 
 /// A commit to be visited, newest first; of the same time, in the order they were seen.
-struct Queued {
-    row: u32,
-    facts: CommitFacts,
+pub(super) struct Queued {
+    pub(super) row: u32,
+    pub(super) facts: CommitFacts,
 }
 
 impl Queued {
@@ -293,9 +297,9 @@ impl PartialEq for Queued {
 impl Eq for Queued {}
 
 /// A tip reaches it.
-const REACHED: u8 = 1;
+pub(super) const REACHED: u8 = 1;
 /// It is excluded, or what reaches it is.
-const EXCLUDED: u8 = 2;
+pub(super) const EXCLUDED: u8 = 2;
 /// It was taken from the queue.
 const VISITED: u8 = 4;
 /// Commits that are still looked at when all are excluded and old: clocks differ. As in git.

@@ -4,8 +4,10 @@
 mod history;
 mod marks;
 mod reach;
+mod until;
 
 pub use crate::store::CommitFacts;
 pub use history::{Cuts, InRange, Range, commit_facts, range};
 pub use marks::Marks;
 pub use reach::Reach;
+pub use until::range_until;

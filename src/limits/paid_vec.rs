@@ -44,6 +44,11 @@ impl<T> PaidVec<T> {
         Ok(())
     }
 
+    /// What it occupies, which the budget paid.
+    pub fn paid_bytes(&self) -> u64 {
+        self.held.bytes()
+    }
+
     /// Takes the last item.
     pub fn pop(&mut self) -> Option<T> {
         self.items.pop()

@@ -3,10 +3,12 @@
 //!
 //! Nothing here does I/O and nothing sizes an allocation by a declared number.
 
+pub mod bitmap;
 mod buffers;
 pub mod delta;
 mod entries;
 pub mod entry;
+mod ewah;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod hash;

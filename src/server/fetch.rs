@@ -173,8 +173,8 @@ impl<S: Objects + Refs + Sync> Served<S> {
         let filter = FilterRule::of(request.filter.as_ref());
         let wanted = Wanted { wants, haves, cuts: boundary.cuts, filter, tags };
         let Self { store, limits, budget, .. } = self;
-        let chosen = select(store, &wanted, limits, budget, interrupt)?;
-        let placed = Arc::new(Placed::new(store.packs(), store.format(), chosen.ids(), budget)?);
+        let mut chosen = select(store, &wanted, limits, budget, interrupt)?;
+        let placed = Arc::new(chosen.take_placed(store, store.packs(), budget)?);
         let had: Box<dyn Fn(&ObjectId) -> bool + Send> = if forms.thin && !wanted.haves.is_empty() {
             Box::new(move |id| chosen.is_had(id))
         } else {

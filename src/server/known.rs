@@ -153,7 +153,9 @@ mod tests {
         KnownSet {
             tips: vec![id(tip)],
             packs: Vec::new(),
-            objects: Arc::new(Placed::new(Vec::new(), ObjectFormat::Sha1, ids, budget).unwrap()),
+            objects: Arc::new(
+                Placed::new(None, Vec::new(), ObjectFormat::Sha1, ids, budget).unwrap(),
+            ),
             paid: budget.reserve(33).unwrap(),
         }
     }

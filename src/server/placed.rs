@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::graph::Marks;
-use crate::limits::{Budget, Reservation};
+use crate::limits::{Budget, LimitExceeded, PaidVec};
 use crate::oid::{ObjectFormat, ObjectId};
 use crate::store::{PackView, StoreError};
 
@@ -17,26 +17,30 @@ pub(super) struct Placed {
     packs: Vec<InPack>,
     /// What is in no pack, in the order it was found.
     others: Marks,
-    count: u64,
-    held: Reservation,
 }
 
 /// The part of a set that lies in one pack.
 #[derive(Debug)]
 pub(super) struct InPack {
     pub(super) pack: Arc<dyn PackView>,
-    words: Vec<u64>,
+    words: PaidVec<u64>,
 }
 
 impl Placed {
-    /// Places `ids` of `format`, each given once, in `packs`: in the first one that has it.
+    /// Places `ids` of `format` in `packs`: in the first one that has it. Of one of the packs
+    /// a part may be `known` to be in the set; it is then the first.
     pub(super) fn new(
+        known: Option<InPack>,
         packs: Vec<Arc<dyn PackView>>,
         format: ObjectFormat,
         ids: impl Iterator<Item = ObjectId>,
         budget: &Budget,
     ) -> Result<Self, StoreError> {
         let mut placed = Self::empty(packs, format, budget)?;
+        if let Some(known) = known {
+            placed.packs.retain(|part| !Arc::ptr_eq(&part.pack, &known.pack));
+            placed.packs.insert(0, known);
+        }
         for id in ids {
             placed.place(id)?;
         }
@@ -69,14 +73,9 @@ impl Placed {
         format: ObjectFormat,
         budget: &Budget,
     ) -> Result<Self, StoreError> {
-        let mut held = budget.empty();
-        let mut parts = Vec::new();
-        for pack in packs {
-            let words = (pack.count() as usize).div_ceil(64);
-            held.grow((words * 8) as u64)?;
-            parts.push(InPack { pack, words: vec![0; words] });
-        }
-        Ok(Self { packs: parts, others: Marks::new(format, budget), count: 0, held })
+        let parts = packs.iter().map(|pack| InPack::none_of(pack, budget));
+        let packs = parts.collect::<Result<_, _>>()?;
+        Ok(Self { packs, others: Marks::new(format, budget) })
     }
 
     fn without_empty_parts(mut self) -> Self {
@@ -86,12 +85,14 @@ impl Placed {
 
     /// What the set occupies, which the budget paid.
     pub(super) fn bytes(&self) -> u64 {
-        self.held.bytes() + self.others.bytes()
+        let parts = self.packs.iter().map(|part| part.words.paid_bytes());
+        parts.sum::<u64>() + self.others.bytes()
     }
 
     /// How many objects.
     pub(super) fn len(&self) -> u64 {
-        self.count
+        let words = self.packs.iter().flat_map(|part| &part.words);
+        words.map(|word| u64::from(word.count_ones())).sum::<u64>() + self.others.len() as u64
     }
 
     /// The parts in packs.
@@ -107,7 +108,7 @@ impl Placed {
     /// Whether the set has `id`.
     pub(super) fn contains(&self, id: &ObjectId) -> Result<bool, StoreError> {
         for part in &self.packs {
-            if part.pack.position(id)?.is_some_and(|at| part.has(at)) {
+            if part.has_id(id)? {
                 return Ok(true);
             }
         }
@@ -115,7 +116,6 @@ impl Placed {
     }
 
     fn place(&mut self, id: ObjectId) -> Result<(), StoreError> {
-        self.count += 1;
         for part in &mut self.packs {
             if let Some(at) = part.pack.position(&id)? {
                 part.add(at);
@@ -128,6 +128,43 @@ impl Placed {
 }
 
 impl InPack {
+    /// No entry of `pack` yet.
+    pub(super) fn none_of(
+        pack: &Arc<dyn PackView>,
+        budget: &Budget,
+    ) -> Result<Self, LimitExceeded> {
+        let mut words = PaidVec::new(budget);
+        words.lengthen((pack.count() as usize).div_ceil(64), 0)?;
+        Ok(Self { pack: Arc::clone(pack), words })
+    }
+
+    /// Whether the set has the object `id`.
+    pub(super) fn has_id(&self, id: &ObjectId) -> Result<bool, StoreError> {
+        Ok(self.pack.position(id)?.is_some_and(|at| self.has(at)))
+    }
+
+    /// Takes the object `id` out.
+    pub(super) fn remove_id(&mut self, id: &ObjectId) -> Result<(), StoreError> {
+        if let Some(at) = self.pack.position(id)?
+            && let Some(word) = self.words.get_mut(at as usize / 64)
+        {
+            *word &= !(1 << (at % 64));
+        }
+        Ok(())
+    }
+
+    /// Takes everything out that is in another set of the same pack.
+    pub(super) fn subtract(&mut self, other: &Self) {
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word &= !other;
+        }
+    }
+
+    /// A bit for each entry: `at % 64` of word `at / 64`.
+    pub(super) fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
     /// Whether the set has the entry `at`.
     pub(super) fn has(&self, at: u32) -> bool {
         self.words.get(at as usize / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
@@ -173,7 +210,8 @@ mod tests {
         };
         let wanted = [0, 63, 64, 65, 129, 199, 200, 299, 1_000];
         let ids = wanted.map(id).into_iter();
-        let set = Placed::new(packs(&[200, 300, 50]), ObjectFormat::Sha1, ids, &budget).unwrap();
+        let set =
+            Placed::new(None, packs(&[200, 300, 50]), ObjectFormat::Sha1, ids, &budget).unwrap();
         assert_eq!((set.len(), set.packs().len(), set.others().len()), (9, 2, 1));
         assert_eq!(set.others().id(0), id(1_000));
         let found = |part: &InPack| {

@@ -5,14 +5,18 @@
 //! What the client has is told by its commits: of those next to what is sent, every file
 //! counts as had.
 
+mod covered;
 mod folders;
 mod lines;
+mod selection;
 
+use self::covered::Covered;
 use self::folders::{Folder, Folders};
 use self::lines::Lines;
+pub(super) use self::selection::Selection;
 use super::filter_rule::FilterRule;
 use crate::error::Error;
-use crate::graph::{Cuts, InRange, Marks, commit_facts, range};
+use crate::graph::{Cuts, InRange, Marks, Range, commit_facts, range};
 use crate::limits::{Budget, Interrupt, LimitExceeded, Limits, PaidVec, Which, check};
 use crate::object::{EntryKind, Kind, TreeRef};
 use crate::oid::ObjectId;
@@ -33,24 +37,6 @@ pub(super) struct Wanted {
     pub(super) tags: Vec<(ObjectId, ObjectId)>,
 }
 
-/// The objects to be sent, and those the client is known to have.
-#[derive(Debug)]
-pub(super) struct Selection {
-    marks: Marks,
-}
-
-impl Selection {
-    /// What is sent, in the order it was found.
-    pub(super) fn ids(&self) -> impl Iterator<Item = ObjectId> {
-        self.marks.with(SENT).map(|row| self.marks.id(row))
-    }
-
-    /// Whether the client is known to have an object.
-    pub(super) fn is_had(&self, id: &ObjectId) -> bool {
-        self.marks.has(id, HAD)
-    }
-}
-
 /// Chooses what `wanted` asks for.
 ///
 /// # Errors
@@ -68,7 +54,8 @@ pub(super) fn select<S: Objects + ?Sized>(
         filter: wanted.filter,
         limits,
         interrupt,
-        chosen: Selection { marks: Marks::new(store.format(), budget) },
+        chosen: Selection { marks: Marks::new(store.format(), budget), sent: None, had: None },
+        covered: None,
         depths: PaidVec::new(budget),
         waiting: PaidVec::new(budget),
         had: PaidVec::new(budget),
@@ -84,14 +71,17 @@ pub(super) fn select<S: Objects + ?Sized>(
     for id in &wanted.haves {
         had.extend(walk.had_commit(id)?);
     }
-    let commits = range(store, &wanted.cuts, &tips, &had, None, budget, interrupt)?;
-    let any = !commits.commits.is_empty() || !folders.is_empty();
-    for edge in commits.edges.iter().chain(had.iter().take(MAX_HAD_TREES)).filter(|_| any) {
-        if let Some(facts) = commit_facts(store, edge)? {
+    let Range { commits, edges } = walk.history(wanted, &tips, &had, budget)?;
+    let any = !commits.is_empty() || !folders.is_empty();
+    for edge in edges.iter().chain(had.iter().take(MAX_HAD_TREES)).filter(|_| any) {
+        // What is next to something is an edge wherever bits of either side begin.
+        if !walk.is_covered(edge)?
+            && let Some(facts) = commit_facts(store, edge)?
+        {
             walk.mark_had(facts.tree)?;
         }
     }
-    for commit in Lines::new(&commits.commits, budget)? {
+    for commit in Lines::new(&commits, budget)? {
         walk.commit(commit)?;
     }
     for id in folders {
@@ -99,8 +89,9 @@ pub(super) fn select<S: Objects + ?Sized>(
         walk.below(id, 0, Folder::WANTED)?;
         walk.drain()?;
     }
+    walk.settle(budget)?;
     for (tag, target) in &wanted.tags {
-        if walk.chosen.marks.has(target, SENT) {
+        if walk.chosen.is_sent(target)? {
             walk.tag_chain(tag)?;
         }
     }
@@ -113,6 +104,8 @@ struct Walk<'a, S: ?Sized> {
     limits: &'a Limits,
     interrupt: &'a dyn Interrupt,
     chosen: Selection,
+    /// What bitmaps say, where they are asked.
+    covered: Option<Covered>,
     /// Of each row, how deep its tree was met, plus one; kept where a filter asks.
     depths: PaidVec<u32>,
     /// Trees to be read, how deep what is in them lies, and at which path.
@@ -124,6 +117,49 @@ struct Walk<'a, S: ?Sized> {
 }
 
 impl<S: Objects + ?Sized> Walk<'_, S> {
+    /// The commits to be looked into, and those of the client's next to them: all that `tips`
+    /// reach and `had` do not, or what is left of them where bitmaps can be asked.
+    fn history(
+        &mut self,
+        wanted: &Wanted,
+        tips: &[ObjectId],
+        had: &[ObjectId],
+        budget: &Budget,
+    ) -> Result<Range, Error> {
+        let Self { store, interrupt, filter, .. } = *self;
+        // Bits say nothing of depths and sizes, know of no cut, and not which commits are sent
+        // whatever the filter.
+        let is_asked = wanted.cuts.is_empty()
+            && !filter.asks_depth()
+            && filter.blob_limit().is_none()
+            && filter.takes(Kind::Commit);
+        let covered = is_asked.then(|| Covered::of(store, tips, had, budget, interrupt));
+        let Some((covered, rest)) = covered.transpose()?.flatten() else {
+            return range(store, &wanted.cuts, tips, had, None, budget, interrupt);
+        };
+        for InRange { id, tree, .. } in &covered.their_rest {
+            let row = self.chosen.marks.row(id)?;
+            self.chosen.marks.add(row, HAD);
+            if covered.wanted.has_id(id)? {
+                self.mark_had(*tree)?;
+            }
+        }
+        self.covered = Some(covered);
+        Ok(rest)
+    }
+
+    /// Takes what bitmaps say into the selection, when all else is known.
+    fn settle(&mut self, budget: &Budget) -> Result<(), Error> {
+        let Some(mut covered) = self.covered.take() else { return Ok(()) };
+        covered.narrow(self.filter, budget)?;
+        for row in self.chosen.marks.with(HAD) {
+            covered.wanted.remove_id(&self.chosen.marks.id(row))?;
+        }
+        self.chosen.sent = Some(covered.wanted);
+        self.chosen.had = Some(covered.had);
+        Ok(())
+    }
+
     /// Sends a commit, and what is in it.
     fn commit(&mut self, commit: &InRange) -> Result<(), Error> {
         if self.filter.takes(Kind::Commit) || self.chosen.marks.has(&commit.id, WANTED) {
@@ -204,6 +240,9 @@ impl<S: Objects + ?Sized> Walk<'_, S> {
         if is_had || was_read && !(self.filter.asks_depth() && self.is_higher(row, depth)) {
             return Ok(());
         }
+        if self.is_covered(&id)? {
+            return Ok(());
+        }
         if self.filter.asks_depth() {
             self.note_depth(row, depth)?;
         }
@@ -216,6 +255,11 @@ impl<S: Objects + ?Sized> Walk<'_, S> {
             self.waiting.push((id, depth + 1, path))?;
         }
         Ok(())
+    }
+
+    /// Whether bitmaps say all there is to say of an object.
+    fn is_covered(&self, id: &ObjectId) -> Result<bool, StoreError> {
+        self.covered.as_ref().map_or(Ok(false), |covered| covered.knows(id))
     }
 
     fn is_higher(&self, row: u32, depth: u32) -> bool {
@@ -258,7 +302,7 @@ impl<S: Objects + ?Sized> Walk<'_, S> {
     fn meet_blob(&mut self, id: &ObjectId) -> Result<(), Error> {
         let marks = &mut self.chosen.marks;
         let row = marks.row(id)?;
-        if marks.any(row, HAD) || marks.add(row, READ) {
+        if marks.any(row, HAD) || marks.add(row, READ) || self.is_covered(id)? {
             return Ok(());
         }
         if let Some(limit) = self.filter.blob_limit() {

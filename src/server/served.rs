@@ -9,7 +9,6 @@ use super::ServeOptions;
 use super::encoded::EncodedCache;
 use super::known::{Known, KnownSet, KnownSets};
 use super::pack_stream::Means;
-use super::placed::Placed;
 use super::refusal::Refusal;
 use super::select::{Wanted, select};
 use crate::graph::Cuts;
@@ -153,8 +152,8 @@ impl<S: Objects + Refs + Sync> Served<S> {
             None => {
                 let (wants, cuts) = (tips.clone(), self.cuts.clone());
                 let wanted = Wanted { wants, cuts, ..Wanted::default() };
-                let chosen = select(store, &wanted, limits, budget, interrupt)?;
-                Placed::new(packs.clone(), format, chosen.ids(), budget)?
+                let mut chosen = select(store, &wanted, limits, budget, interrupt)?;
+                chosen.take_placed(store, packs.clone(), budget)?
             }
         };
         let paid = budget.reserve(size_of_val(&*tips) as u64)?;

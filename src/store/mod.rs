@@ -44,7 +44,7 @@ pub use commit_facts::CommitFacts;
 pub use file_table::{FileTable, Layout, Located};
 pub use kept::Kept;
 pub use memory::{MemoryStore, StoreStats};
-pub use pack_view::{PackView, ViewedEntry, ViewedForm};
+pub use pack_view::{PackView, Reachability, ViewedEntry, ViewedForm};
 pub use prefix::IdPrefix;
 pub use staging::{MemoryStaging, StagedStreams};
 pub(crate) use through_tags::through_tags;

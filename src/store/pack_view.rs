@@ -37,6 +37,28 @@ pub trait PackView: fmt::Debug + Send + Sync {
     /// # Errors
     /// When there is no such entry, it is damaged, or its base is not in the pack.
     fn entry_at(&self, at: u32) -> Result<ViewedEntry, StoreError>;
+
+    /// What its commits reach, where that was worked out beforehand.
+    fn reachability(&self) -> Option<&dyn Reachability> {
+        None
+    }
+}
+
+/// What commits of a pack reach, all of which is in the pack: bitmaps.
+///
+/// Sets of entries are bits: `n % 64` of word `n / 64` is entry `n`.
+pub trait Reachability {
+    /// Adds to `words` what the commit `id` reaches, itself too; whether that is known.
+    ///
+    /// # Errors
+    /// [`StoreError::Limit`] when there is no memory for it.
+    fn add_reached_by(&self, id: &ObjectId, words: &mut [u64]) -> Result<bool, StoreError>;
+
+    /// Adds to `words` all entries of `kind`.
+    ///
+    /// # Errors
+    /// [`StoreError::Limit`] when there is no memory for it.
+    fn add_of_kind(&self, kind: Kind, words: &mut [u64]) -> Result<(), StoreError>;
 }
 
 /// An entry of a [`PackView`].

@@ -2,50 +2,16 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use gitsip::disk::Repository;
 use gitsip::graph::{Cuts, InRange, Reach, range};
 use gitsip::limits::NeverInterrupt;
-use gitsip::store::{CommitFacts, Header, Object, Objects, PackedEntry, Refs as _, StoreError};
-use gitsip::{Budget, ObjectFormat, ObjectId};
+use gitsip::store::{Objects as _, Refs as _};
+use gitsip::{Budget, ObjectId};
 
+use super::counted::Counted;
 use super::log::listen;
 use super::support::git::{File, Repo, Sandbox};
 use super::{open, replace};
-
-/// A repository that counts what is read of it.
-struct Counted {
-    repository: Repository,
-    reads: AtomicU64,
-}
-
-impl Objects for Counted {
-    fn format(&self) -> ObjectFormat {
-        self.repository.format()
-    }
-
-    fn header(&self, id: &ObjectId) -> Result<Option<Header>, StoreError> {
-        self.repository.header(id)
-    }
-
-    fn read(&self, id: &ObjectId) -> Result<Option<Object>, StoreError> {
-        self.reads.fetch_add(1, Ordering::Relaxed);
-        self.repository.read(id)
-    }
-
-    fn packed(&self, id: &ObjectId) -> Result<Option<PackedEntry>, StoreError> {
-        self.repository.packed(id)
-    }
-
-    fn known_commit(&self, id: &ObjectId) -> Result<Option<CommitFacts>, StoreError> {
-        self.repository.known_commit(id)
-    }
-
-    fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>, StoreError> {
-        self.repository.ids_with_prefix(prefix, limit)
-    }
-}
 
 /// Two branches and a merge of three, all packed; ten commits.
 fn repository(sandbox: &Sandbox, format: &str) -> Repo {
@@ -77,7 +43,7 @@ fn walk(path: &Path) -> (Found, u64, Vec<String>) {
     let tips: Vec<ObjectId> = refs.iter().filter_map(|item| item.target).collect();
     let tip = |name: &str| refs.iter().find(|item| item.name == name).unwrap().target.unwrap();
     let (main, side) = (tip("refs/heads/main"), tip("refs/heads/side"));
-    let store = Counted { repository, reads: AtomicU64::new(0) };
+    let store = Counted::new(repository);
     let (budget, cuts) = (Budget::new(1 << 20), Cuts::new());
     let (found, said) = listen(|| {
         let within = |tips: &[ObjectId], without: &[ObjectId]| {
@@ -90,7 +56,7 @@ fn walk(path: &Path) -> (Found, u64, Vec<String>) {
         reach.target(&store, &all.last().unwrap().id).unwrap();
         (all, some, reach.all(&store, &cuts, &NeverInterrupt).unwrap())
     });
-    (found, store.reads.into_inner(), said)
+    (found, store.reads(), said)
 }
 
 #[test]
