@@ -18,6 +18,8 @@ mod history;
 mod refusals;
 #[path = "serving/repacks.rs"]
 mod repacks;
+#[path = "serving/sizes.rs"]
+mod sizes;
 mod support;
 
 use std::path::Path;

@@ -36,7 +36,9 @@ pub use fetch_response::{FetchEvent, FetchResponse};
 pub use fetch_writer::FetchResponseWriter;
 pub use filter::Filter;
 pub use ls_refs::{LsRefsRequest, LsRefsResponse, encode_ls_refs};
-pub use object_info::{decode_object_info, encode_object_info};
+pub use object_info::{
+    ObjectInfoRequest, decode_object_info, encode_object_info, encode_object_sizes,
+};
 pub use pack_carrier::PackCarrier;
 pub use request::{Request, RequestDecoder};
 

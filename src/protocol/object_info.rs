@@ -1,13 +1,14 @@
 //! The command `object-info`: sizes of objects, without the objects.
 //!
-//! Follows git's `protocol-v2` ("object-info"). The answer is a few lines, so it is read as
-//! a whole; who asks for many sizes at once is not served here.
+//! Follows git's `protocol-v2` ("object-info"), both directions. The answer is a few lines, so it
+//! is read as a whole; who asks for many sizes at once is not served here.
 
 use super::{ProtocolError, encode_command, encode_short, parse_id, unexpected};
 use crate::oid::{ObjectFormat, ObjectId};
 use crate::pktline::{self, Carriage, PktError, Reader, Token};
 
 const PLACE: &str = "the answer to object-info";
+const ASKING: &str = "a request for object-info";
 
 /// Appends a request for the sizes of `ids`, sent as `agent` to a repository of `format`.
 ///
@@ -26,6 +27,50 @@ pub fn encode_object_info(
     }
     out.extend_from_slice(pktline::FLUSH);
     Ok(())
+}
+
+/// What a client wants to know.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ObjectInfoRequest {
+    /// Of these objects, each once.
+    pub ids: Vec<ObjectId>,
+    /// Their sizes; without it, nothing but their ids again.
+    pub size: bool,
+}
+
+impl ObjectInfoRequest {
+    /// Takes an argument of a request to a repository of `format`.
+    pub(super) fn take(&mut self, line: &[u8], format: ObjectFormat) -> Result<(), ProtocolError> {
+        match line.strip_prefix(b"oid ") {
+            Some(hex) => self.ids.push(parse_id(hex, format, ASKING, line)?),
+            None if line == b"size" => self.size = true,
+            None => return Err(ProtocolError::bad_line(ASKING, line)),
+        }
+        Ok(())
+    }
+}
+
+/// Appends the answer about `objects`: their sizes where `with_size`, nothing for those that are
+/// not there. git ends these lines with nothing.
+pub fn encode_object_sizes(
+    objects: &[(ObjectId, Option<u64>)],
+    with_size: bool,
+    out: &mut Vec<u8>,
+) {
+    let mut line = |line: &str| {
+        out.extend_from_slice(format!("{:04x}{line}", 4 + line.len()).as_bytes());
+    };
+    if with_size && !objects.is_empty() {
+        line("size");
+    }
+    for (id, size) in objects {
+        match (with_size, size) {
+            (true, Some(size)) => line(&format!("{id} {size}")),
+            (true, None) => line(&format!("{id} ")),
+            (false, _) => line(&id.to_string()),
+        }
+    }
+    out.extend_from_slice(pktline::FLUSH);
 }
 
 /// The sizes in the answer of a repository of `format`: those of objects that it has.
@@ -79,6 +124,21 @@ pub fn decode_object_info(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_is_read_as_it_was_written() {
+        let (sha1, sha256) = (ObjectFormat::Sha1, ObjectFormat::Sha256);
+        for format in [sha1, sha256] {
+            let here = format.empty_tree();
+            let gone = ObjectId::from_raw(&vec![7; here.as_bytes().len()]).unwrap();
+            let mut out = Vec::new();
+            encode_object_sizes(&[(gone, None), (here, Some(u64::MAX))], true, &mut out);
+            assert_eq!(decode_object_info(&out, format), Ok(vec![(here, u64::MAX)]));
+        }
+        let mut nothing = Vec::new();
+        encode_object_sizes(&[], true, &mut nothing);
+        assert_eq!(nothing, b"0000");
+    }
 
     #[test]
     fn an_answer_is_whole_or_an_error() {

@@ -7,7 +7,7 @@
 use bstr::BString;
 use hashbrown::HashSet;
 
-use super::{FetchRequest, LsRefsRequest, ProtocolError, quoted, unexpected};
+use super::{FetchRequest, LsRefsRequest, ObjectInfoRequest, ProtocolError, quoted, unexpected};
 use crate::limits::{Budget, Limits, Reservation, Which, check};
 use crate::oid::ObjectFormat;
 use crate::pktline::{Carriage, Reader, Token};
@@ -24,6 +24,8 @@ pub enum Request {
     Fetch(FetchRequest),
     /// Refs, please.
     LsRefs(LsRefsRequest),
+    /// What objects are like, please.
+    ObjectInfo(ObjectInfoRequest),
 }
 
 /// Reads requests as they arrive.
@@ -162,6 +164,7 @@ impl RequestDecoder {
         match &mut self.request {
             Some(Request::LsRefs(request)) => request.take(line),
             Some(Request::Fetch(request)) => request.take(line, self.format),
+            Some(Request::ObjectInfo(request)) => request.take(line, self.format),
             Some(Request::End) | None => Err(ProtocolError::bad_line(PLACE, line)),
         }
     }
@@ -174,6 +177,7 @@ impl RequestDecoder {
                 _ if self.request.is_some() => return Err(ProtocolError::bad_line(PLACE, line)),
                 b"fetch" => Request::Fetch(FetchRequest::default()),
                 b"ls-refs" => Request::LsRefs(LsRefsRequest::default()),
+                b"object-info" => Request::ObjectInfo(ObjectInfoRequest::default()),
                 _ => return Err(ProtocolError::UnknownCommand { name: quoted(name) }),
             });
         } else if let Some(name) = line.strip_prefix(b"object-format=") {

@@ -16,6 +16,8 @@ mod fixture;
 #[cfg(feature = "serve")]
 pub mod http;
 mod known;
+mod life_signs;
+mod object_info;
 mod old_upload_pack;
 mod options;
 mod pack_stream;

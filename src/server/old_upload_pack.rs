@@ -5,7 +5,7 @@
 //! wait for an answer. Over HTTP each request says everything again, and the answer ends with
 //! the first block that does not settle it.
 
-use super::answer::Answer;
+use super::answer::{Answer, PackToCome};
 use super::boundary::Boundary;
 use super::fetch::Fetch;
 use super::refusal::Refusal;
@@ -140,29 +140,29 @@ impl<'s, S: Objects + Refs + Sync> OldUploadPack<'s, S> {
             Step::Flush => {
                 talk.end_block(self.served, &mut said, interrupt)?;
                 if talk.used.no_done && talk.is_ready {
-                    return self.pack(said, interrupt).map(Some);
+                    return Ok(Some(self.pack(said)));
                 }
                 let answer = Answer::of(said);
                 return Ok(Some(if self.stateless { answer.ending() } else { answer }));
             }
-            Step::Done => return self.pack(said, interrupt).map(Some),
+            Step::Done => return Ok(Some(self.pack(said))),
         }
         Ok((!said.is_empty()).then(|| Answer::of(said)))
     }
 
     /// The end of the talk: the last acknowledgment, then the pack.
-    fn pack(
-        &mut self,
-        mut said: Vec<u8>,
-        interrupt: &dyn Interrupt,
-    ) -> Result<Answer<'s, S>, Refusal> {
-        let Some(talk) = self.talk.take() else { return Ok(Answer::of(said).ending()) };
-        let pack = self.served.pack(&talk.fetch, talk.boundary, interrupt)?;
-        let answer = match talk.writer.end_haves(&mut said) {
-            Some(carrier) => Answer::with_pack(said, pack, carrier),
+    fn pack(&mut self, mut said: Vec<u8>) -> Answer<'s, S> {
+        let Some(Talk { fetch, boundary, writer, .. }) = self.talk.take() else {
+            return Answer::of(said).ending();
+        };
+        let answer = match writer.end_haves(&mut said) {
+            Some(carrier) => {
+                let served = self.served;
+                Answer::with_pack(said, PackToCome { served, fetch, boundary, carrier })
+            }
             None => Answer::of(said),
         };
-        Ok(answer.ending())
+        answer.ending()
     }
 }
 

@@ -146,13 +146,18 @@ impl<'a, S: Objects + Sync + ?Sized> PackStream<'a, S> {
         })
     }
 
-    /// What was done so far.
     /// The same, for a client with so many wants.
     pub(super) fn for_wants(mut self, wants: usize) -> Self {
         self.work.wants = wants as u64;
         self
     }
 
+    /// Objects that are in it.
+    pub(super) fn len(&self) -> u64 {
+        self.objects.len()
+    }
+
+    /// What was done so far.
     pub(super) fn work(&self) -> PackWork {
         self.work
     }

@@ -103,6 +103,7 @@ impl<S: Objects + Refs + Sync> Served<S> {
             }),
             ls_refs: Some(LsRefsCapability { unborn: true }),
             object_format: self.store.format(),
+            object_info: self.options.allow_object_info,
             ..Capabilities::default()
         }
         .encode(out)

@@ -1,6 +1,7 @@
 //! Upload-pack on standard input and output, as git starts it for a local clone or over SSH.
 
 use std::io::{self, Read, Write};
+use std::time::{Duration, Instant};
 
 use super::{Outlet, Served, Talk, converse};
 use crate::error::{Error, ErrorKind};
@@ -18,15 +19,24 @@ pub fn serve<S: Objects + Refs + Sync>(
     output: &mut dyn Write,
     interrupt: &dyn Interrupt,
 ) -> Result<(), Error> {
-    converse(served, talk, input, &mut Stream(output), interrupt).ended
+    let mut output = Stream { output, sent: Instant::now() };
+    converse(served, talk, input, &mut output, interrupt).ended
 }
 
 /// A stream of bytes, each piece of which is on its way before the next one is made.
-struct Stream<'a>(&'a mut dyn Write);
+struct Stream<'a> {
+    output: &'a mut dyn Write,
+    sent: Instant,
+}
 
 impl Outlet for Stream<'_> {
     fn send(&mut self, piece: Vec<u8>) -> Result<(), Error> {
-        self.0.write_all(&piece).and_then(|()| self.0.flush()).map_err(broken)
+        self.sent = Instant::now();
+        self.output.write_all(&piece).and_then(|()| self.output.flush()).map_err(broken)
+    }
+
+    fn quiet(&self) -> Duration {
+        self.sent.elapsed()
     }
 }
 

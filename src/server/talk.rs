@@ -4,6 +4,7 @@
 //! from a [`Read`] and go to an [`Outlet`].
 
 use std::io::Read;
+use std::time::Duration;
 
 use super::{Answer, OldUploadPack, PackWork, Refusal, Served, UploadPack};
 use crate::error::{Error, ErrorKind};
@@ -39,6 +40,20 @@ pub trait Outlet {
     /// # Errors
     /// When nobody takes them any more: the conversation ends.
     fn send(&mut self, piece: Vec<u8>) -> Result<(), Error>;
+
+    /// Sends a piece that says no more than that work goes on.
+    ///
+    /// # Errors
+    /// As for [`send`](Self::send).
+    fn send_meanwhile(&mut self, piece: Vec<u8>) -> Result<(), Error> {
+        self.send(piece)
+    }
+
+    /// For how long nothing was sent. Where there is no clock it is no time at all, and clients
+    /// hear nothing while they wait.
+    fn quiet(&self) -> Duration {
+        Duration::ZERO
+    }
 
     /// An answer is complete.
     ///
@@ -138,13 +153,16 @@ fn answer_all<S: Objects + Refs + Sync>(
 }
 
 /// Sends an answer; whether it is the last one.
-fn say<S: Objects + Sync>(
+fn say<S: Objects + Refs + Sync>(
     out: &mut dyn Outlet,
     mut answer: Answer<'_, S>,
     work: &mut PackWork,
     interrupt: &dyn Interrupt,
 ) -> Result<bool, Error> {
-    if let Some(refusal) = answer.refusal() {
+    answer.prepare(out, interrupt)?;
+    if let Some(refusal) = answer.refusal()
+        && !answer.has_begun()
+    {
         out.refuse(refusal)?;
         out.end_answer()?;
         return Err(happened(refusal));

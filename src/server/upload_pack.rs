@@ -2,13 +2,13 @@
 //!
 //! Follows git's `protocol-v2`. Requests stand alone: nothing of one client is kept.
 
-use super::answer::Answer;
+use super::answer::{Answer, PackToCome};
 use super::refusal::Refusal;
 use super::served::Served;
 use crate::error::Error;
 use crate::limits::Interrupt;
 use crate::oid::ObjectId;
-use crate::protocol::{FetchRequest, FetchResponseWriter, Request, RequestDecoder};
+use crate::protocol::{FetchRequest, FetchResponseWriter, ProtocolError, Request, RequestDecoder};
 use crate::store::{Objects, Refs};
 
 /// Takes a client's requests as they arrive.
@@ -58,6 +58,14 @@ impl<'s, S: Objects + Refs + Sync> UploadPack<'s, S> {
                 Ok(Answer::of(said))
             }
             Request::Fetch(request) => self.fetch(request, interrupt),
+            Request::ObjectInfo(request) if self.served.options.allow_object_info => {
+                let mut said = Vec::new();
+                self.served.object_info(&request, &mut said, interrupt)?;
+                Ok(Answer::of(said))
+            }
+            Request::ObjectInfo(_) => {
+                Err(ProtocolError::UnknownCommand { name: "object-info".into() }.into())
+            }
         }
     }
 
@@ -96,8 +104,7 @@ impl<'s, S: Objects + Refs + Sync> UploadPack<'s, S> {
             let named = fetch.named.iter().map(|(id, name)| (*id, name.as_slice()));
             writer.wanted_refs(&mut said, named)?;
         }
-        let pack = served.pack(&fetch, boundary, interrupt)?;
         let carrier = writer.packfile(&mut said);
-        Ok(Answer::with_pack(said, pack, carrier))
+        Ok(Answer::with_pack(said, PackToCome { served, fetch, boundary, carrier }))
     }
 }

@@ -4,9 +4,10 @@
 //! asks for files and folders by id all the time, mostly for those of a branch's tip, so these
 //! are looked at before anything else is.
 
+use std::borrow::Cow;
+
 use hashbrown::HashSet;
 
-use super::known::KnownSet;
 use super::refusal::Refusal;
 use super::served::Served;
 use crate::error::{Error, ErrorKind};
@@ -25,51 +26,91 @@ impl<S: Objects + Refs + Sync> Served<S> {
         refs: &[Ref],
         interrupt: &dyn Interrupt,
     ) -> Result<(), Refusal> {
-        let counted = self.counted(refs)?;
-        let refs = counted.as_deref().unwrap_or(refs);
-        let reaches = self.options.allow_reachable_want;
-        let named = |item: &Ref| item.target.into_iter().chain(item.peeled.filter(|_| reaches));
-        let named: HashSet<ObjectId> = refs.iter().flat_map(named).collect();
-        let mut open: Vec<ObjectId> =
-            wants.iter().copied().filter(|id| !named.contains(id)).collect();
-        if self.options.allow_any_want {
-            for id in &open {
-                if !self.store.contains(id)? {
-                    return Err(not_ours(id));
-                }
-            }
-            return Ok(());
-        }
-        // Absent ones first: they need no walk to be refused.
-        for id in &open {
-            if self.store.header(id)?.is_none() {
-                return Err(not_ours(id));
-            }
-        }
-        match open.first() {
-            Some(id) if !reaches => return Err(not_ours(id)),
-            Some(_) => {}
-            None => return Ok(()),
-        }
-        let tips = sorted_tips(refs);
-        if let Some(known) = self.known(&tips) {
-            return known.check(&open);
-        }
-        self.drop_what_tips_hold(&mut open, refs, interrupt)?;
-        if open.is_empty() {
-            return Ok(());
-        }
-        self.reached_by(tips, interrupt)?.check(&open)
+        let refs = self.counted(refs)?;
+        let (absent, open) = self.not_named(wants, &refs)?;
+        // What is not here needs no walk to be refused.
+        let refused =
+            if absent.is_empty() { self.unreached(open, &refs, interrupt)? } else { absent };
+        refused.first().map_or(Ok(()), |id| Err(not_ours(id)))
     }
 
-    /// The refs that count for wants, if they are others than those that are shown.
-    fn counted(&self, shown: &[Ref]) -> Result<Option<Vec<Ref>>, Refusal> {
+    /// Those of `wants` that may not be had.
+    pub(super) fn refused(
+        &self,
+        wants: &[ObjectId],
+        refs: &[Ref],
+        interrupt: &dyn Interrupt,
+    ) -> Result<Vec<ObjectId>, Refusal> {
+        let refs = self.counted(refs)?;
+        let (mut refused, open) = self.not_named(wants, &refs)?;
+        refused.extend(self.unreached(open, &refs, interrupt)?);
+        Ok(refused)
+    }
+
+    /// Of `wants` what is not here at all, and what may be had only if `refs` reach it.
+    fn not_named(
+        &self,
+        wants: &[ObjectId],
+        refs: &[Ref],
+    ) -> Result<(Vec<ObjectId>, Vec<ObjectId>), Refusal> {
+        let options = &self.options;
+        let peeled = |item: &Ref| item.peeled.filter(|_| options.allow_reachable_want);
+        let named = refs.iter().flat_map(|item| item.target.into_iter().chain(peeled(item)));
+        let named: HashSet<ObjectId> = named.collect();
+        let (mut absent, mut open) = (Vec::new(), Vec::new());
+        for id in wants.iter().filter(|id| !named.contains(*id)) {
+            if options.allow_any_want {
+                if !self.store.contains(id)? {
+                    absent.push(*id);
+                }
+            } else if self.store.header(id)?.is_some() {
+                open.push(*id);
+            } else {
+                absent.push(*id);
+            }
+        }
+        Ok((absent, open))
+    }
+
+    /// Those of `open`, which are here, that `refs` do not reach, or that nobody may have for
+    /// that alone.
+    fn unreached(
+        &self,
+        mut open: Vec<ObjectId>,
+        refs: &[Ref],
+        interrupt: &dyn Interrupt,
+    ) -> Result<Vec<ObjectId>, Refusal> {
+        if open.is_empty() || !self.options.allow_reachable_want {
+            return Ok(open);
+        }
+        let tips = sorted_tips(refs);
+        let known = match self.known(&tips) {
+            Some(known) => known,
+            None => {
+                self.drop_what_tips_hold(&mut open, refs, interrupt)?;
+                if open.is_empty() {
+                    return Ok(open);
+                }
+                self.reached_by(tips, interrupt)?
+            }
+        };
+        let mut unreached = Vec::new();
+        for id in open {
+            if !known.objects.contains(&id)? {
+                unreached.push(id);
+            }
+        }
+        Ok(unreached)
+    }
+
+    /// The refs that count for wants: those that are shown, and perhaps others.
+    fn counted<'r>(&self, shown: &'r [Ref]) -> Result<Cow<'r, [Ref]>, Refusal> {
         if !self.options.allow_hidden_want || self.options.own_hidden_refs.is_empty() {
-            return Ok(None);
+            return Ok(Cow::Borrowed(shown));
         }
         let mut refs = self.store.list(&[])?;
         refs.retain(|item| self.options.may_count(&item.name));
-        Ok(Some(refs).filter(|refs| refs.len() > shown.len()))
+        Ok(Cow::Owned(refs))
     }
 
     /// Takes from `open` what is a file or a folder of some ref's own commit.
@@ -105,17 +146,6 @@ impl<S: Objects + Refs + Sync> Served<S> {
             }
         }
         open.retain(|id| look.missed.contains(id) || !sought.contains(id));
-        Ok(())
-    }
-}
-
-impl KnownSet {
-    fn check(&self, wants: &[ObjectId]) -> Result<(), Refusal> {
-        for id in wants {
-            if !self.objects.contains(id)? {
-                return Err(not_ours(id));
-            }
-        }
         Ok(())
     }
 }

@@ -81,6 +81,14 @@ fn our_own_client_reads_and_searches() {
     assert_eq!(gitsip(&["grep", &url, "--ref", "main", "file [1-3]: 13"]), theirs);
     let file = repo.git().run(["cat-file", "blob", "old:src/file1"]);
     assert_eq!(gitsip(&["cat", &url, "--ref", "old", "src/file1"]), file);
+    // The server tells sizes, so that nothing of the plan is a guess.
+    let plan = gitsip(&["grep", &url, "--ref", "main", "line", "src", "--plan", "--json"]);
+    let plan: serde_json::Value = serde_json::from_str(&plan).unwrap();
+    let files = repo.git().run(["ls-tree", "-r", "-l", "main", "src/"]);
+    let files = files.lines().filter(|line| !line.starts_with("120000"));
+    let sizes = files.map(|line| line.split_whitespace().nth(3).unwrap().parse::<u64>().unwrap());
+    assert_eq!(plan["items"][0]["bytes_known"], sizes.sum::<u64>(), "{plan}");
+    assert_eq!(plan["items"][0]["blobs_of_unknown_size"], 0, "{plan}");
     let refs = gitsip(&["refs", &url]);
     assert_eq!(refs.lines().count(), repo.git().run(["ls-remote", "."]).lines().count());
 }

@@ -65,6 +65,7 @@ pub(super) async fn answer(
         runtime: Handle::current(),
         is_begun: Arc::clone(&watch.is_begun),
         is_gone: false,
+        sent: Instant::now(),
         pace: Pace::new(options),
         waited: Duration::ZERO,
         record: record.clone(),
@@ -147,6 +148,7 @@ pub(super) struct Reply {
     runtime: Handle,
     is_begun: Arc<AtomicBool>,
     is_gone: bool,
+    sent: Instant,
     pace: Pace,
     waited: Duration,
     pub(super) record: Record,
@@ -187,14 +189,24 @@ impl Reply {
 
 impl Outlet for Reply {
     fn send(&mut self, piece: Vec<u8>) -> Result<(), Error> {
+        // From here on the client sets the pace, and not the time that a preparation may take.
+        self.is_begun.store(true, Ordering::Relaxed);
+        self.send_meanwhile(piece)
+    }
+
+    fn send_meanwhile(&mut self, piece: Vec<u8>) -> Result<(), Error> {
         if let Some(head) = self.head.take() {
-            self.is_begun.store(true, Ordering::Relaxed);
             // Whoever is gone does not take the piece either.
             _ = head.send(Ok(()));
         }
         let sent = self.hand_on(Piece::Bytes(piece.into()));
         self.is_gone |= sent.is_err();
+        self.sent = Instant::now();
         sent
+    }
+
+    fn quiet(&self) -> Duration {
+        self.sent.elapsed()
     }
 
     fn refuse(&mut self, refusal: &Refusal) -> Result<(), Error> {
