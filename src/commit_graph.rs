@@ -121,7 +121,8 @@ impl<D: AsRef<[u8]>> CommitGraph<D> {
             }
             return Some(parents);
         }
-        let list = of.edges.of(of.data.as_ref()).get((second & !IN_LIST) as usize * 4..)?;
+        let start = usize::try_from(u64::from(second & !IN_LIST) * 4).ok()?;
+        let list = of.edges.of(of.data.as_ref()).get(start..)?;
         for at in 0..MAX_PARENTS {
             let edge = u32_at(list, at * 4)?;
             parents.push(id_at(edge & !IN_LIST)?);
