@@ -3,10 +3,11 @@
 //! [`Ingest`] drives the parser, hashes what arrives, resolves a delta at once when its
 //! base's bytes are at hand, and leaves the others to the final phase in
 //! [`finish`](Ingest::finish). [`EntryStore`] is the seam to whoever keeps the objects;
-//! `lean` is what leaves blobs out. Nothing here decides what becomes visible: a store commits when `finish` gives it
-//! back, and is dropped when there was an error.
+//! `lean` is what leaves blobs out. Nothing here decides what becomes visible: a store
+//! commits when `finish` gives it back, and is dropped when there was an error.
 
 mod lean;
+mod outcome;
 mod pace;
 mod seam;
 
@@ -28,60 +29,9 @@ use crate::oid::{Hasher, ObjectFormat, ObjectId};
 
 pub use self::lean::KeepBlobs;
 use self::lean::Lean;
+pub use self::outcome::{IngestStats, Progress, Resolved};
 pub(super) use self::pace::Pace;
 pub use self::seam::{BaseLink, EntryStore, ResolvedEntry, Streams};
-
-/// A pack whose every object is known.
-#[derive(Debug)]
-pub struct Resolved<S> {
-    /// The store, with every object in it.
-    pub store: S,
-    /// What it took.
-    pub stats: IngestStats,
-    /// The pack's trailer.
-    pub checksum: ObjectId,
-    /// Every entry, in the order of the pack.
-    pub entries: Entries,
-}
-
-/// How far an ingest has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Entries received whole.
-    pub objects: u64,
-    /// Entries the pack announces, once its header was seen.
-    pub total_objects: Option<u64>,
-    /// Deltas resolved.
-    pub deltas_resolved: u64,
-    /// Bytes of pack received.
-    pub received_bytes: u64,
-}
-
-/// What an ingest took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct IngestStats {
-    /// Objects in the pack.
-    pub objects: u64,
-    /// Bytes of the pack.
-    pub received_bytes: u64,
-    /// Bytes inflated, on arrival and again in the final phase.
-    pub inflated_bytes: u64,
-    /// Bytes inflated had every stream been inflated once.
-    pub minimum_inflated_bytes: u64,
-    /// Bytes of all objects.
-    pub resolved_bytes: u64,
-    /// Deltas resolved as they arrived, their base being at hand.
-    pub deltas_on_arrival: u64,
-    /// Deltas resolved in the final phase.
-    pub deltas_deferred: u64,
-    /// Bytes of bases and results alive at once in the final phase, at most.
-    pub peak_live_bytes: u64,
-    /// Blobs that were [left out](KeepBlobs) and whose ids are known.
-    pub left_out: u64,
-    /// Blobs that were left out unseen: too large, or made from others that were.
-    pub left_out_unnamed: u64,
-}
 
 /// Takes one pack in, chunk by chunk.
 ///
@@ -433,15 +383,6 @@ impl<S: EntryStore> Ingest<S> {
         self.stats.deltas_on_arrival += 1;
         let base = link.map(BaseLink::Entry);
         self.store.resolved(ResolvedEntry { entry, kind, id, base, inflated_size, content })?;
-        Ok(())
-    }
-
-    /// Leaves a blob out whose id nobody knows.
-    fn leave_out(&mut self, entry: u32) -> Result<(), PackError> {
-        self.store.abandon();
-        self.store.end()?;
-        self.tree.left_out_unnamed(entry);
-        self.stats.left_out_unnamed += 1;
         Ok(())
     }
 

@@ -13,9 +13,11 @@
 
 use hashbrown::HashSet;
 
+use super::{EntryStore, Ingest};
 use crate::limits::Budget;
 use crate::object::Kind;
 use crate::oid::ObjectId;
+use crate::pack::PackError;
 use crate::pack::entry::{EntryForm, EntryHeader};
 use crate::pack::tree::{Base, DeltaTree};
 
@@ -68,6 +70,17 @@ impl Lean {
 
     pub(super) fn keeps(&self, kind: Kind, id: &ObjectId) -> bool {
         kind != Kind::Blob || self.wanted.contains(id)
+    }
+}
+
+impl<S: EntryStore> Ingest<S> {
+    /// Leaves a blob out whose id nobody knows.
+    pub(super) fn leave_out(&mut self, entry: u32) -> Result<(), PackError> {
+        self.store.abandon();
+        self.store.end()?;
+        self.tree.left_out_unnamed(entry);
+        self.stats.left_out_unnamed += 1;
+        Ok(())
     }
 }
 
