@@ -24,7 +24,7 @@ pub(super) async fn answer<S: Source, T, E: Into<Error>>(
     allowance: &Allowance,
     mut ask: impl FnMut(&S::Store) -> Result<Lookup<T>, E>,
 ) -> Result<T, Error> {
-    let mut rounds = Rounds::keeping_all();
+    let mut rounds = Rounds::default();
     loop {
         match source.compute(|| ask(source.store())).map_err(Into::into)? {
             Lookup::Ready(value) => return Ok(value),
@@ -39,15 +39,13 @@ pub(super) struct Rounds {
     in_vain: InVain,
     /// What is not evicted before the query has read it.
     kept: Vec<Kept>,
-    keeps_all: bool,
 }
 
 impl Rounds {
-    /// For a query that begins anew after each round, and needs all that ever came. A cursor
-    /// reads on where it was, and needs what came last: some of the rest may go and be asked
-    /// for again, but never what it has come to, so that each round brings it on.
-    fn keeping_all() -> Self {
-        Self { keeps_all: true, ..Self::default() }
+    /// What came may make room for what comes next: it was read, or can come again. Whether
+    /// there was any. A query that begins anew after each round needs all of it.
+    pub(super) fn let_go(&mut self) -> bool {
+        !std::mem::take(&mut self.kept).is_empty()
     }
 
     /// Fetches `missing`. A round that brings none of it is an error that names an object,
@@ -59,12 +57,7 @@ impl Rounds {
         allowance: &Allowance,
     ) -> Result<(), Error> {
         self.in_vain.check(missing).map_err(|id| never_comes(source, &id))?;
-        // Of what came before some may still be unread.
-        let mut before = std::mem::take(&mut self.kept);
-        let came = source.fetch(missing, allowance).await?;
-        before.retain(|_| self.keeps_all);
-        self.kept = before;
-        self.kept.push(came);
+        self.kept.push(source.fetch(missing, allowance).await?);
         let mut absent = Vec::new();
         for item in missing.iter() {
             if !source.store().contains(&item.id)? {

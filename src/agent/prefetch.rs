@@ -63,6 +63,7 @@ impl<S: Source> Snapshot<S> {
         }
         let mut rounds = Rounds::default();
         while !missing.is_empty() {
+            rounds.let_go();
             self.fetch(&mut rounds, &missing).await?;
             missing = still_missing(self.source().store(), &missing)?;
         }

@@ -154,6 +154,9 @@ impl<S: Source> Snapshot<S> {
             let fetched = match step {
                 Ok(Lookup::Ready(_)) => break None,
                 Ok(Lookup::Missing(missing)) => {
+                    if !grep.is_amid_batch() {
+                        rounds.let_go();
+                    }
                     let fetched = self.fetch_at(&mut pace, &mut rounds, &missing).await;
                     match fetched {
                         // What did not come is asked for again in smaller batches.
@@ -161,6 +164,8 @@ impl<S: Source> Snapshot<S> {
                             source.could_not_hold(missing.len());
                             Ok(())
                         }
+                        // Or with the room of those before it.
+                        Err(error) if is_out_of_memory(&error) && rounds.let_go() => Ok(()),
                         fetched => fetched,
                     }
                 }

@@ -63,19 +63,16 @@ fn searches_over_twice_the_memory_fetch_little_more_than_what_does_not_fit() {
         assert_eq!(grep(&snapshot, "needle").await.unwrap(), expected);
         let packed = packed(&origin);
         assert!(packed > 2 * MEMORY, "{packed}");
-        let mut least = u64::MAX;
         for round in 0..6 {
             let before = server.requests().len();
             assert_eq!(grep(&snapshot, "needle").await.unwrap(), expected);
             let requests = server.requests();
             let came = blob_bytes(&requests, before);
-            // Mostly half of the memory is not asked for again; which segments go is chance in
-            // part, and a batch may displace what the search comes to next.
-            assert!(came <= packed, "{came} bytes in round {round} of {packed}");
-            least = least.min(came);
-            assert!(requests.len() - before <= 24, "{} requests", requests.len() - before);
+            // Which segments go is chance in part.
+            let most = packed - MEMORY / 2;
+            assert!(came <= most, "{came} bytes in round {round} of {packed}, not {most}");
+            assert!(requests.len() - before <= 16, "{} requests", requests.len() - before);
         }
-        assert!(least <= packed - MEMORY / 2, "{least} of {packed}");
         let stats: Stats = repo.stats();
         assert!(stats.memory.peak_bytes <= MEMORY, "{stats:?}");
         let memory = repo.memory_report();

@@ -127,12 +127,14 @@ pub(super) struct Batch {
     wanted: usize,
     /// As many as were asked for last.
     asked: usize,
+    /// Whether some of those before are still to be searched.
+    pub(super) is_amid: bool,
 }
 
 impl Default for Batch {
     fn default() -> Self {
         let most = MissingSet::MAX_BLOBS;
-        Self { fitting: most, wanted: most, asked: most }
+        Self { fitting: most, wanted: most, asked: most, is_amid: false }
     }
 }
 
@@ -243,6 +245,12 @@ impl Grep {
     /// Whether anybody was [told](Self::telling) how far it has come.
     pub fn has_told(&self) -> bool {
         self.search.tell.as_ref().is_some_and(Tell::has_told)
+    }
+
+    /// Whether blobs of the set before the last one are still to be searched: one between
+    /// them was gone.
+    pub fn is_amid_batch(&self) -> bool {
+        self.batch.is_amid
     }
 
     /// Asks for so many blobs at once at most from now on, at least one: for a caller that

@@ -76,14 +76,21 @@ impl Walking {
         self.at = None;
         let mut ended = false;
         while !ended {
-            if let Some(Waiting { id, batch: asked, .. }) = self.waiting.front() {
-                let (id, asked) = (*id, *asked);
+            if let Some(first) = self.waiting.front() {
+                let id = first.id;
                 let read = read_blob(objects, &id);
                 if let Ok(None) = read {
-                    if asked > 0 && asked == self.batches {
+                    let is_of_last = |file: &Waiting| file.batch > 0 && file.batch == self.batches;
+                    let is_again = is_of_last(first);
+                    if is_again {
                         batch.halve();
                     }
-                    return Ok(Some(self.missing_ahead(objects, batch.ask(), interrupt)?));
+                    let rest = self.waiting.iter().rposition(is_of_last).filter(|_| !is_again);
+                    batch.is_amid = rest.is_some();
+                    return Ok(Some(match rest {
+                        Some(last) => self.missing_up_to(last, objects, batch.ask())?,
+                        None => self.missing_ahead(objects, batch.ask(), interrupt)?,
+                    }));
                 }
                 let Some(waiting) = self.waiting.pop_front() else { break };
                 self.path_bytes -= waiting.held_bytes();
@@ -119,7 +126,10 @@ impl Walking {
                         self.wait(waiting);
                     }
                 },
-                Step::Missing(trees) => return Ok(Some(trees)),
+                Step::Missing(trees) => {
+                    batch.is_amid = false;
+                    return Ok(Some(trees));
+                }
             }
         }
         Ok(None)
@@ -133,17 +143,8 @@ impl Walking {
         batch_len: usize,
         interrupt: &dyn Interrupt,
     ) -> Result<MissingSet, Error> {
-        let mut missing = MissingSet::default();
         self.batches += 1;
-        for file in &mut self.waiting {
-            if missing.len() >= batch_len {
-                return Ok(missing);
-            }
-            if !objects.contains(&file.id)? {
-                missing.insert(file.id, Some(Kind::Blob));
-                file.batch = self.batches;
-            }
-        }
+        let mut missing = self.missing_up_to(usize::MAX, objects, batch_len)?;
         while missing.len() < batch_len
             && self.deferred.is_none()
             && self.waiting.len() < MAX_WAITING
@@ -165,6 +166,28 @@ impl Walking {
                 file.batch = self.batches;
             }
             self.wait(file);
+        }
+        Ok(missing)
+    }
+
+    /// The blobs that are missing of the files that wait, up to the one at `last`. What stood
+    /// between the files of a batch may have gone for them: the rest of that batch is searched
+    /// before another one comes.
+    fn missing_up_to(
+        &mut self,
+        last: usize,
+        objects: &impl Objects,
+        batch_len: usize,
+    ) -> Result<MissingSet, Error> {
+        let mut missing = MissingSet::default();
+        for file in self.waiting.iter_mut().take(last.saturating_add(1)) {
+            if missing.len() >= batch_len {
+                break;
+            }
+            if !objects.contains(&file.id)? {
+                missing.insert(file.id, Some(Kind::Blob));
+                file.batch = self.batches;
+            }
         }
         Ok(missing)
     }

@@ -29,8 +29,9 @@ pub(super) struct Whole {
     selected: Option<Vec<bool>>,
     /// The file that comes next.
     at: usize,
-    /// What was asked for last.
+    /// What was asked for last, and the file behind it.
     asked: MissingSet,
+    asked_to: usize,
     /// The file that the sink refused to go on behind, if it was the last.
     stopped_in: Option<usize>,
     places: Places,
@@ -72,6 +73,7 @@ impl Whole {
             selected,
             at: 0,
             asked: MissingSet::default(),
+            asked_to: 0,
             stopped_in: None,
             places,
             scan: None,
@@ -150,11 +152,12 @@ impl Whole {
                 let Some(id) = self.table.id(file) else { break };
                 let read = self.read(objects, &id);
                 if let Ok(None) = read {
-                    // What was held then may have gone for what was asked for.
-                    if self.asked.contains(&id) {
+                    let is_again = self.asked.contains(&id);
+                    if is_again {
                         batch.halve();
                     }
-                    return Ok(Some(self.missing_ahead(objects, batch.ask())?));
+                    batch.is_amid = !is_again && file < self.asked_to;
+                    return Ok(Some(self.missing_ahead(objects, batch)?));
                 }
                 self.at += 1;
                 let Some(text) = read? else { continue };
@@ -234,15 +237,20 @@ impl Whole {
         }
     }
 
-    /// The blobs that are missing from here on, as many as are asked for at once.
+    /// The blobs that are missing from here on, as many as are asked for at once. What stood
+    /// between the files of a batch may have gone for them: the rest of that batch is searched
+    /// before another one comes.
     fn missing_ahead(
         &mut self,
         objects: &impl Objects,
-        batch_len: usize,
+        batch: &mut Batch,
     ) -> Result<MissingSet, Error> {
         let mut missing = MissingSet::default();
+        let batch_len = batch.ask();
         let mut file = self.at;
+        let end = if batch.is_amid { self.asked_to } else { self.table.len() };
         while missing.len() < batch_len
+            && file < end
             && let Some(id) = self.table.id(file)
         {
             let is_selected = |it: &Vec<bool>| it.get(file) == Some(&true);
@@ -251,7 +259,12 @@ impl Whole {
             }
             file += 1;
         }
-        self.asked = missing.clone();
+        if batch.is_amid {
+            self.asked.extend(&missing);
+        } else {
+            self.asked = missing.clone();
+            self.asked_to = file;
+        }
         Ok(missing)
     }
 }
