@@ -171,14 +171,19 @@ impl Repository {
             return Err(StoreError::Format { id: *id, format: shared.format });
         }
         let mut damaged = None;
-        for last_try in [false, true] {
-            if last_try {
-                shared.packs.refresh()?;
+        for look in 0..MAX_LOOKS {
+            if look > 0 {
+                // What was still loose when packs were listed may be packed, and its file gone,
+                // before it is looked for: packs have the last word.
+                let is_over = look > 1 && !shared.packs.may_have_changed();
+                if is_over || (!shared.packs.refresh()? && look > 1) {
+                    break;
+                }
                 let first_byte = id.as_bytes().first().copied().unwrap_or(0);
                 shared.loose.iter().for_each(|store| store.forget(first_byte));
             }
             let listing = shared.packs.listing();
-            for (pack, offset) in shared.packs.with(&listing, id, last_try) {
+            for (pack, offset) in shared.packs.with(&listing, id, look > 0) {
                 match packed(pack, offset) {
                     Ok(found) => {
                         shared.packs.answered(pack);
@@ -390,6 +395,9 @@ impl fmt::Debug for Repository {
     }
 }
 
+/// How often an object is looked for: in what is known, in what is there, and while others
+/// pack it, again.
+const MAX_LOOKS: usize = 5;
 /// git's own `core.deltaBaseCacheLimit`.
 const MAX_CACHE_BYTES: u64 = 96 << 20;
 /// Two numbers of ten bytes.

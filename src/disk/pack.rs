@@ -149,6 +149,11 @@ impl Pack {
             .ok_or_else(|| self.damaged(offset, "the index has no entry"))
     }
 
+    /// Whether the pack can be opened; it stays open.
+    pub(super) fn opens(&self) -> bool {
+        self.data().is_ok()
+    }
+
     /// Whether the pack could be opened, if anyone tried.
     pub(super) fn trouble(&self) -> Option<StoreError> {
         match self.data.get() {

@@ -65,8 +65,9 @@ impl Packs {
         Ok(packs)
     }
 
-    /// Lists the folders anew; packs that are still there stay as they are.
-    pub(super) fn refresh(&self) -> Result<(), StoreError> {
+    /// Lists the folders anew; packs that are still there stay as they are. Whether others are
+    /// there than before.
+    pub(super) fn refresh(&self) -> Result<bool, StoreError> {
         let before = self.listing();
         let mut after = Listing { numbers: before.numbers, ..Listing::default() };
         for folder in &self.folders {
@@ -96,19 +97,39 @@ impl Packs {
             let paths = of_folder.iter().map(|listed| listed.pack.path());
             after.multi.extend(MultiPack::open(folder, self.format, first, paths));
         }
+        let are_others = !after.numbers_of_packs().eq(before.numbers_of_packs());
         *self.now.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(after);
-        Ok(())
+        Ok(are_others)
     }
 
-    /// All packs as they are now, as whoever copies entries sees them.
-    pub(super) fn views(&self) -> Vec<Arc<dyn PackView>> {
+    /// Whether packs may have come or gone since they were listed.
+    pub(super) fn may_have_changed(&self) -> bool {
         let now = self.folders.iter().map(|folder| time_of(folder));
         let listing = self.listing();
-        if !now.eq(listing.changed.iter().copied()) || listing.changed.contains(&None) {
+        !now.eq(listing.changed.iter().copied()) || listing.changed.contains(&None)
+    }
+
+    /// All packs as they are now, as whoever copies entries sees them. They are open, and so
+    /// can be read whatever becomes of their files. One that cannot be opened is none of them:
+    /// what is in it is missed, and looked for elsewhere.
+    pub(super) fn views(&self) -> Vec<Arc<dyn PackView>> {
+        if self.may_have_changed() {
             // What was listed before can still be read when listing fails.
             _ = self.refresh();
         }
-        self.listing().packs.iter().map(|listed| Arc::clone(&listed.view)).collect()
+        for _ in 0..MAX_VANISHING {
+            let listing = self.listing();
+            let has_vanished =
+                |listed: &Listed| !listed.pack.opens() && !listed.pack.path().exists();
+            if !listing.packs.iter().any(has_vanished) {
+                break;
+            }
+            // Between listing and opening a repack put others in their place.
+            _ = self.refresh();
+        }
+        let listing = self.listing();
+        let open = listing.packs.iter().filter(|listed| listed.pack.opens());
+        open.map(|listed| Arc::clone(&listed.view)).collect()
     }
 
     pub(super) fn listing(&self) -> Arc<Listing> {
@@ -141,6 +162,10 @@ impl Packs {
 }
 
 impl Listing {
+    fn numbers_of_packs(&self) -> impl Iterator<Item = u64> {
+        self.packs.iter().map(|listed| listed.pack.number)
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &Pack> + Clone {
         self.packs.iter().map(|listed| &*listed.pack)
     }
@@ -187,6 +212,9 @@ fn time_to_trust(folder: &Path) -> Option<SystemTime> {
     let until = SystemTime::now().checked_sub(COARSEST_TIME)?;
     time_of(folder).filter(|changed| *changed < until)
 }
+
+/// How often packs may vanish before they are opened. Nothing repacks that fast.
+const MAX_VANISHING: usize = 4;
 
 /// File systems that keep times in steps of two seconds are still about.
 const COARSEST_TIME: Duration = Duration::from_secs(2);

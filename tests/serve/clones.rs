@@ -102,7 +102,6 @@ fn clones_at_once_are_all_whole() {
 
 /// Whatever git does with the files meanwhile, nobody misses an object.
 #[test]
-#[ignore = "failed once in 16 runs on a busy machine, for a reason that was not seen"]
 fn clones_are_whole_while_the_repository_is_packed_and_pruned() {
     let sandbox = Sandbox::new();
     let source = repository(&sandbox, "source.git", Storage::Mixed, "sha1");
