@@ -159,13 +159,14 @@ impl<S: Source> Snapshot<S> {
                     }
                     let fetched = self.fetch_at(&mut pace, &mut rounds, &missing).await;
                     match fetched {
+                        // What is kept of the batch before may be in its way: then the size
+                        // of this one is not to blame.
+                        Err(error) if is_out_of_memory(&error) && rounds.let_go() => Ok(()),
                         // What did not come is asked for again in smaller batches.
                         Err(error) if is_divisible(&missing) && is_out_of_memory(&error) => {
                             source.could_not_hold(missing.len());
                             Ok(())
                         }
-                        // Or with the room of those before it.
-                        Err(error) if is_out_of_memory(&error) && rounds.let_go() => Ok(()),
                         fetched => fetched,
                     }
                 }
