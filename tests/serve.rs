@@ -23,6 +23,11 @@ mod hostile;
 mod logins;
 #[path = "serve/process.rs"]
 mod process;
+#[path = "serve/proxy.rs"]
+mod proxy;
+#[allow(dead_code, reason = "each test file uses another part")]
+#[path = "support/raw_server.rs"]
+mod raw_server;
 #[path = "serve/readers.rs"]
 mod readers;
 #[path = "serve/server.rs"]

@@ -15,8 +15,9 @@ use super::run::{interrupted, runtime};
 use crate::error::{Error, ErrorKind};
 use crate::parallel::Pool;
 use crate::server::http::listen::{ListenOptions, Listener, serve};
-use crate::server::http::{AuthFile, Handled, Hosting, HostingOptions};
+use crate::server::http::{AuthFile, Handled, Hosting, HostingOptions, ListedHosts};
 use crate::text::escape_for_people;
+use crate::transport::HttpOptions;
 
 /// Serves until someone ends it; its exit status.
 ///
@@ -38,6 +39,10 @@ pub(super) fn run(args: &Serve) -> Result<u8, Error> {
         hosting = hosting.with_authorizer(AuthFile::open(path, |error| {
             failure::warn(&format!("the logins stay as they were: {error}"), false);
         })?);
+    }
+    if !args.proxy_allow.is_empty() {
+        let hosts = ListedHosts::new(&args.proxy_allow, HttpOptions::default())?;
+        hosting = hosting.with_listed_hosts(hosts);
     }
     let runtime = runtime()?;
     let served = runtime.block_on(async {

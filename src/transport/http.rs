@@ -20,14 +20,11 @@ use reqwest::Url;
 use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 use rustls::ClientConfig;
 use rustls::client::danger::ServerCertVerifier;
-use rustls::crypto::ring;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
-use rustls_platform_verifier::Verifier;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::Instant;
 
 use super::resolve::{Gate, Resolver, address_of};
+use super::tls::{system_verifier, tls_config};
 use super::{failure, pump};
 use crate::client::Conversation;
 use crate::client::policy::AddressPolicy;
@@ -149,6 +146,26 @@ impl HttpTransport {
             started: Instant::now(),
         })
     }
+
+    /// Sends `outgoing`, and waits for the head of its answer for as long as that takes.
+    pub(super) async fn execute(
+        &self,
+        outgoing: reqwest::Request,
+        public_only: bool,
+    ) -> Result<reqwest::Response, Error> {
+        let url = outgoing.url();
+        let host = host_label(url);
+        let public_only = public_only || self.options.address_policy == AddressPolicy::PublicOnly;
+        let way = if public_only { &self.public } else { &self.direct };
+        way.gate.judge(url).map_err(|why| failure::forbidden(why, &host, &self.options))?;
+        let client = if self.is_proxied(url) { &self.proxied } else { &way.client };
+        let sent = client.execute(outgoing).await;
+        sent.map_err(|error| failure::sending(error, &host, &self.options))
+    }
+
+    fn is_proxied(&self, url: &Url) -> bool {
+        url.as_str().parse().is_ok_and(|uri| self.proxies.intercept(&uri).is_some())
+    }
 }
 
 fn builder(tls: &ClientConfig, options: &HttpOptions) -> reqwest::ClientBuilder {
@@ -194,13 +211,7 @@ impl Transport for HttpTransport {
         let url = parse_url(&request.url)?;
         let host = host_label(&url);
         let address = address_of(&url);
-        let public_only =
-            request.public_only || self.options.address_policy == AddressPolicy::PublicOnly;
-        let way = if public_only { &self.public } else { &self.direct };
-        way.gate.judge(&url).map_err(|why| failure::forbidden(why, &host, &self.options))?;
-        let is_proxied =
-            url.as_str().parse().is_ok_and(|uri| self.proxies.intercept(&uri).is_some());
-        let client = if is_proxied { &self.proxied } else { &way.client };
+        let is_proxied = self.is_proxied(&url);
         let mut outgoing = reqwest::Request::new(
             match request.method {
                 Method::Get => reqwest::Method::GET,
@@ -215,11 +226,8 @@ impl Transport for HttpTransport {
         }
 
         let stall = self.options.stall_timeout;
-        let response = match tokio::time::timeout(stall, client.execute(outgoing)).await {
-            Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(failure::sending(error, &host, &self.options)),
-            Err(_) => return Err(failure::stalled(&host, stall, 0)),
-        };
+        let sent = tokio::time::timeout(stall, self.execute(outgoing, request.public_only));
+        let response = sent.await.map_err(|_| failure::stalled(&host, stall, 0))??;
         let headers = response
             .headers()
             .iter()
@@ -279,50 +287,6 @@ impl Transport for HttpTransport {
     }
 }
 
-/// Trusts what the system trusts, and the certificates in `pem`.
-fn system_verifier(pem: &[u8]) -> Result<Arc<dyn ServerCertVerifier>, Error> {
-    let parsed: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    let extra = match parsed {
-        Ok(extra) if !extra.is_empty() || pem.is_empty() => extra,
-        _ => return Err(unusable_pem("there is none in PEM form")),
-    };
-    if extra.is_empty() {
-        return Verifier::new(Arc::new(ring::default_provider()))
-            .map(|verifier| Arc::new(verifier) as _)
-            .map_err(unusable_tls);
-    }
-    Verifier::new_with_extra_roots(extra, Arc::new(ring::default_provider()))
-        .map(|verifier| Arc::new(verifier) as _)
-        .map_err(|error| unusable_pem(&error.to_string()))
-}
-
-fn unusable_pem(why: &str) -> Error {
-    Error::new(
-        ErrorKind::Usage,
-        format!("the certificates to trust cannot be read ({why}): give CERTIFICATE sections"),
-    )
-}
-
-/// *ring*, and HTTP/2 before HTTP/1.1.
-fn tls_config(verifier: Arc<dyn ServerCertVerifier>) -> Result<ClientConfig, Error> {
-    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(unusable_tls)?
-        .dangerous()
-        .with_custom_certificate_verifier(verifier)
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(config)
-}
-
-fn unusable_tls(error: rustls::Error) -> Error {
-    let text = format!(
-        "TLS could not be set up ({error}): install the system's certificates (the package \
-         ca-certificates, or a file named in SSL_CERT_FILE)"
-    );
-    Error::new(ErrorKind::Unsupported, text).with_source(error)
-}
-
 fn parse_url(text: &str) -> Result<Url, Error> {
     let url = Url::parse(text).map_err(|error| {
         Error::new(ErrorKind::Usage, format!("the address cannot be read: {error}"))
@@ -344,7 +308,7 @@ fn parse_url(text: &str) -> Result<Url, Error> {
 }
 
 /// The host as messages show it: with its port where the address names one.
-fn host_label(url: &Url) -> String {
+pub(super) fn host_label(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     match url.port() {
         Some(port) => format!("{host}:{port}"),

@@ -12,10 +12,14 @@ pub(crate) mod gzip;
 mod http;
 #[cfg(feature = "http-client")]
 mod open;
+#[cfg(all(feature = "http-client", feature = "serve"))]
+mod passing;
 #[cfg(feature = "http-client")]
 mod pump;
 #[cfg(feature = "http-client")]
 mod resolve;
+#[cfg(feature = "http-client")]
+mod tls;
 
 #[cfg(feature = "http-client")]
 pub use http::{HttpBody, HttpOptions, HttpTransport};

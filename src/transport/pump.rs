@@ -116,9 +116,9 @@ fn gunzip_for(body: &HttpBody) -> Result<Option<Gunzip>, &HeaderValue> {
 }
 
 /// The async side: ends with the body, with the connection, or when the queue is closed.
-async fn read(
+pub(super) async fn read<P: From<Bytes>>(
     body: &mut HttpBody,
-    chunks: &mpsc::Sender<Bytes>,
+    chunks: &mpsc::Sender<P>,
     stall: Duration,
 ) -> Result<(), Error> {
     let mut received_bytes = 0_u64;
@@ -132,15 +132,15 @@ async fn read(
             Err(_) => return Err(failure::stalled(&body.host, stall, received_bytes)),
         };
         received_bytes = received_bytes.saturating_add(chunk.len() as u64);
-        if chunks.send(chunk).await.is_err() {
+        if chunks.send(chunk.into()).await.is_err() {
             return Ok(());
         }
     }
 }
 
 /// `future`, or `None` as soon as nobody takes chunks any more.
-async fn unless_refused<T>(
-    chunks: &mpsc::Sender<Bytes>,
+async fn unless_refused<T, P>(
+    chunks: &mpsc::Sender<P>,
     future: impl Future<Output = T>,
 ) -> Option<T> {
     let mut closed = pin!(chunks.closed());

@@ -30,6 +30,9 @@ pub(in crate::cli) struct Serve {
     /// Origin whose pages may ask: https://HOST, or *
     #[arg(long, value_name = "ORIGIN")]
     pub(in crate::cli) cors: Vec<String>,
+    /// Pass git of pages on to this host; may be repeated
+    #[arg(long, value_name = "HOST")]
+    pub(in crate::cli) proxy_allow: Vec<String>,
     /// Print requests as lines of text or json [text]
     #[arg(long, value_name = "FORM", value_enum, default_value = "text")]
     #[arg(hide_default_value = true, hide_possible_values = true)]

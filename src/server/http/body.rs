@@ -38,6 +38,12 @@ pub(super) enum Piece {
     End,
 }
 
+impl From<Bytes> for Piece {
+    fn from(bytes: Bytes) -> Self {
+        Self::Bytes(bytes)
+    }
+}
+
 /// Cancels the work of a request that nobody waits for any more.
 #[derive(Debug, Default)]
 pub(super) struct StopOnDrop(pub(super) Stop);

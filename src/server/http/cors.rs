@@ -46,5 +46,6 @@ pub(super) fn preflight() -> Response<Body> {
 }
 
 /// What git's clients in browsers send.
-const ALLOWED_HEADERS: &str = "Accept, Authorization, Content-Encoding, Content-Type, \
-                               Git-Protocol, If-None-Match, Pragma, User-Agent, X-Requested-With";
+const ALLOWED_HEADERS: &str = "Accept, Authorization, Authorization-For, Content-Encoding, \
+                               Content-Type, Git-Protocol, If-None-Match, Pragma, User-Agent, \
+                               X-Requested-With";

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, header};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
@@ -14,13 +14,14 @@ use super::body::{Body, StopOnDrop};
 use super::metrics::Metrics;
 use super::options::HostingOptions;
 use super::page::{Line, page};
-use super::problem::Problem;
+use super::problem::{Problem, TEXT};
+use super::proxy::{Asked, Flow, PassOn};
 use super::read::Question;
 use super::record::{Handled, Kind, Listener, Record};
 use super::repositories::{Hosted, Repositories};
 use super::request_body::RequestBody;
 use super::route::{Route, query_value};
-use super::{cors, git, host, work};
+use super::{cors, git, host, proxy, work};
 use crate::agent::Stop;
 use crate::error::{Error, ErrorKind};
 use crate::limits::Budget;
@@ -41,6 +42,7 @@ struct Shared {
     metrics: Arc<Metrics>,
     listener: Option<Listener>,
     authorizer: Option<Arc<dyn Authorizer>>,
+    proxy: Option<Arc<dyn PassOn>>,
 }
 
 impl Hosting {
@@ -60,6 +62,7 @@ impl Hosting {
             metrics: Arc::default(),
             listener: None,
             authorizer: None,
+            proxy: None,
             options,
         })))
     }
@@ -75,6 +78,12 @@ impl Hosting {
     #[must_use]
     pub fn with_listener(self, listener: impl Fn(&Handled) + Send + Sync + 'static) -> Self {
         self.with(|shared| shared.listener = Some(Arc::new(listener)))
+    }
+
+    /// The same, passing on to others what `proxy` knows.
+    #[cfg_attr(not(feature = "http-client"), expect(dead_code, reason = "nobody is connected to"))]
+    pub(super) fn with_passing(self, proxy: impl PassOn + 'static) -> Self {
+        self.with(|shared| shared.proxy = Some(Arc::new(proxy)))
     }
 
     fn with(mut self, change: impl FnOnce(&mut Shared)) -> Self {
@@ -115,7 +124,7 @@ impl Hosting {
         let listener = shared.listener.clone();
         let record = Record::begin(id, &head.method, head.uri.path(), &shared.metrics, listener);
         let answered = self.answer(&head, body, &record).await;
-        let mut response = answered.unwrap_or_else(|problem| refused(problem, &record));
+        let mut response = answered.unwrap_or_else(|problem| problem.answer(&record));
         cors::allow(&shared.options.cors, &head.headers, &mut response);
         record.note().status = Some(response.status());
         response.map(|body| body.noted(record))
@@ -137,12 +146,17 @@ impl Hosting {
         if let Some(names) = &options.served_as {
             host::check(head, names)?;
         }
+        let asked = self.0.proxy.as_ref().and_then(|proxy| Some((proxy, proxy.asked(head)?)));
+        let is_for_pages =
+            matches!(route, Route::InfoRefs(_) | Route::UploadPack(_) | Route::Read(..));
+        let is_preflight = head.method == Method::OPTIONS && !options.cors.is_empty();
+        if is_preflight && (is_for_pages || asked.is_some()) {
+            return Ok(cors::preflight());
+        }
+        if let Some((proxy, asked)) = asked {
+            return self.pass_on(&**proxy, asked, head, body, record).await;
+        }
         match route {
-            Route::InfoRefs(_) | Route::UploadPack(_) | Route::Read(..)
-                if head.method == Method::OPTIONS && !options.cors.is_empty() =>
-            {
-                Ok(cors::preflight())
-            }
             Route::Health if reads => self.status(record, true, "ok\n"),
             Route::Ready if reads => self.status(record, self.is_ready(), "ready\n"),
             Route::Metrics if reads => self.metrics(head, record).await,
@@ -236,6 +250,14 @@ impl Hosting {
         }
     }
 
+    async fn check_may_read(&self, who: &Principal, name: &str) -> Result<(), Problem> {
+        match (self.may_read(who, name).await, &who.name) {
+            (true, _) => Ok(()),
+            (false, None) => Err(Problem::unknown_caller()),
+            (false, Some(_)) => Err(Problem::not_found()),
+        }
+    }
+
     /// The repository called `name`, if whoever sent `head` may read it. Nobody is told more.
     async fn find(
         &self,
@@ -250,16 +272,43 @@ impl Hosting {
             now.repository = Some(name.to_owned());
         }
         let who = self.identify(&head.headers, record).await?;
-        if !self.may_read(&who, name).await {
-            return Err(match who.name {
-                None => Problem::unknown_caller(),
-                Some(_) => Problem::not_found(),
-            });
-        }
+        self.check_may_read(&who, name).await?;
         let (shared, name) = (Arc::clone(&self.0), name.to_owned());
         let find = move || shared.repositories.find(&name, &shared.options, &shared.budget);
         let found = work::blocking(find).await?.map_err(|error| Problem::internal(&error))?;
         found.ok_or_else(Problem::not_found)
+    }
+
+    /// Lets another host answer.
+    async fn pass_on<B>(
+        &self,
+        proxy: &dyn PassOn,
+        asked: Result<Asked, Problem>,
+        head: &http::request::Parts,
+        body: B,
+        record: &Record,
+    ) -> Result<Response<Body>, Problem>
+    where
+        B: http_body::Body,
+        B::Error: std::fmt::Display,
+    {
+        let name = asked.as_ref().ok().map(|asked| asked.name.clone());
+        {
+            let mut now = record.note();
+            now.kind = Kind::Proxy;
+            // As it came, there may be a password in it.
+            now.path = format!("/{}", name.as_deref().unwrap_or(proxy::FOLDER));
+            now.repository.clone_from(&name);
+        }
+        let asked = asked?;
+        asked.check(head)?;
+        let who = self.identify(&proxy::own_headers(&head.headers), record).await?;
+        self.check_may_read(&who, &asked.name).await?;
+        let room = work::room(&self.0.requests, self.0.options.max_wait).await?;
+        let Shared { options, stop, .. } = &*self.0;
+        let (stop, record, max_stall) = (stop.clone(), record.clone(), options.max_stall);
+        let flow = Flow { stop, max_stall, record, _room: room };
+        proxy::pass_on(proxy, asked, head.headers.clone(), body, options, flow).await
     }
 
     /// A page of what the caller may read.
@@ -346,30 +395,5 @@ fn text(text: impl Into<Bytes>) -> Response<Body> {
     response
 }
 
-fn refused(problem: Problem, record: &Record) -> Response<Body> {
-    let Problem { status, words, is_json, asks_who, retry_after, error } = problem;
-    {
-        let mut now = record.note();
-        let why = error.unwrap_or_else(|| words.clone());
-        if status != StatusCode::NOT_FOUND {
-            now.error.get_or_insert(why);
-        }
-    }
-    let mut response = Response::new(Body::whole(words + "\n"));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    let kind = if is_json { "application/json" } else { TEXT };
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    if asks_who {
-        let basic = HeaderValue::from_static("Basic realm=\"gitsip\", charset=\"UTF-8\"");
-        headers.insert(header::WWW_AUTHENTICATE, basic);
-    }
-    if let Some(after) = retry_after {
-        headers.insert(header::RETRY_AFTER, after.as_secs().into());
-    }
-    response
-}
-
 /// Repositories of one page.
 const PAGE_LINES: usize = 100;
-const TEXT: &str = "text/plain; charset=utf-8";

@@ -15,6 +15,7 @@
 //! | `/REPO/-/raw/REF/PATH` | a file as it is, with its blob's id as `ETag` |
 //! | `/REPO/-/ls/REF/PATH` | a folder as JSON; `?recursive=1`, `limit`, `cursor` |
 //! | `/REPO/-/grep?q=` | lines as JSON; see below |
+//! | `/proxy/HOST/PATH/info/refs`, `/?https://HOST/PATH/info/refs`, and so on | git, of hosts that `ListedHosts` has |
 //! | `/` | a page of all repositories |
 //! | `/metrics` | counters for Prometheus, whose names [`metrics`] lists |
 //! | `/healthz` | 200 while the process lives |
@@ -32,11 +33,15 @@ mod cors;
 mod git;
 mod host;
 mod hosting;
+#[cfg(feature = "http-client")]
+mod listed_hosts;
 pub mod listen;
 pub mod metrics;
 mod options;
 mod page;
 mod problem;
+#[cfg_attr(not(feature = "http-client"), allow(dead_code, reason = "nothing connects then"))]
+mod proxy;
 mod read;
 mod record;
 mod repositories;
@@ -50,5 +55,7 @@ pub use auth::{Authorizer, Deciding, Presented, Principal};
 pub use auth_file::AuthFile;
 pub use body::{Body, BrokenOff};
 pub use hosting::Hosting;
+#[cfg(feature = "http-client")]
+pub use listed_hosts::ListedHosts;
 pub use options::HostingOptions;
 pub use record::{Handled, Kind, Outcome};

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use http::StatusCode;
+use http::{HeaderValue, Response, StatusCode, header};
 
+use super::body::Body;
+use super::record::Record;
 use crate::error::{Error, ErrorKind};
 
 /// Why there is no answer. The words never name a path of this machine.
@@ -60,7 +62,30 @@ impl Problem {
         };
         Self { error: Some(error.to_string()), ..problem }
     }
+
+    /// What the client hears of it; the rest is for `record`.
+    pub(super) fn answer(self, record: &Record) -> Response<Body> {
+        let Self { status, words, is_json, asks_who, retry_after, error } = self;
+        let why = error.unwrap_or_else(|| words.clone());
+        if status != StatusCode::NOT_FOUND {
+            record.note().error.get_or_insert(why);
+        }
+        let mut response = Response::new(Body::whole(words + "\n"));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        let kind = if is_json { "application/json" } else { TEXT };
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+        if asks_who {
+            let basic = HeaderValue::from_static("Basic realm=\"gitsip\", charset=\"UTF-8\"");
+            headers.insert(header::WWW_AUTHENTICATE, basic);
+        }
+        if let Some(after) = retry_after {
+            headers.insert(header::RETRY_AFTER, after.as_secs().into());
+        }
+        response
+    }
 }
 
+pub(super) const TEXT: &str = "text/plain; charset=utf-8";
 /// What a client that comes too early waits.
 const RETRY_AFTER: Duration = Duration::from_secs(5);

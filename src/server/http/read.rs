@@ -217,11 +217,15 @@ fn response(bytes: impl Into<bytes::Bytes>, kind: &'static str, tag: &str) -> Re
     tagged(&mut response, tag);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    // What a stranger wrote is no page of this server's.
+    no_page(headers);
+    response
+}
+
+/// What a stranger wrote is no page of this server's.
+pub(super) fn no_page(headers: &mut HeaderMap) {
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     let no_page = HeaderValue::from_static("default-src 'none'; sandbox");
     headers.insert(header::CONTENT_SECURITY_POLICY, no_page);
-    response
 }
 
 fn not_modified(tag: &str) -> Response<Body> {

@@ -15,7 +15,7 @@ pub struct Handled {
     pub id: u64,
     /// The method and the path as they came.
     pub method: String,
-    /// As it came, percent-encoded.
+    /// As it came, percent-encoded; of what is passed on to other hosts, what is asked there.
     pub path: String,
     /// The repository that was asked for, whether or not it is there.
     pub repository: Option<String>,
@@ -55,6 +55,8 @@ pub enum Kind {
     Other,
     /// For the page of all repositories.
     Page,
+    /// For what another host has.
+    Proxy,
     /// For a file.
     Raw,
     /// What the server can do, and in old versions for refs.
@@ -72,6 +74,7 @@ impl Kind {
             Self::Ls => "ls",
             Self::Other => "other",
             Self::Page => "page",
+            Self::Proxy => "proxy",
             Self::Raw => "raw",
             Self::Refs => "refs",
             Self::Status => "status",
@@ -80,12 +83,13 @@ impl Kind {
 }
 
 /// Each kind once.
-pub(super) const KINDS: [Kind; 8] = [
+pub(super) const KINDS: [Kind; 9] = [
     Kind::Fetch,
     Kind::Grep,
     Kind::Ls,
     Kind::Other,
     Kind::Page,
+    Kind::Proxy,
     Kind::Raw,
     Kind::Refs,
     Kind::Status,

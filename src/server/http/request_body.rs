@@ -2,12 +2,13 @@
 //! gzip.
 //!
 //! Nothing can be answered before all of a request is there, so none holds a thread while it
-//! still arrives.
+//! still arrives. What is only passed on is taken piece by piece, within the same limits.
 
 use std::io::{self, Cursor, Read};
 use std::pin::{Pin, pin};
 use std::time::{Duration, Instant};
 
+use bytes::Buf;
 use http::{HeaderMap, StatusCode, header};
 use http_body::Body as HttpBody;
 
@@ -39,36 +40,17 @@ impl RequestBody {
     {
         let is_gzip = is_gzip(headers)?;
         let mut taken = Self { bytes: Vec::new(), paid: budget.empty(), is_gzip };
-        let mut body = pin!(body);
-        let declared = body.size_hint().lower();
-        if declared > options.max_request_bytes {
-            return Err(too_large(options.max_request_bytes));
+        let body = pin!(body);
+        let mut arriving = Arriving::new(body, options)?;
+        while let Some(data) = arriving.next().await? {
+            taken.push(data)?;
         }
-        let begun = Instant::now();
-        loop {
-            let due = begun + allowed(taken.bytes.len(), options);
-            let frame = tokio::time::timeout_at(due.into(), next_frame(body.as_mut()));
-            match frame.await {
-                Ok(None) => return Ok(taken),
-                Ok(Some(Ok(data))) => taken.push(data, options)?,
-                Ok(Some(Err(error))) => {
-                    let why = format!("the request's body ends early: {error}");
-                    return Err(Problem::new(StatusCode::BAD_REQUEST, why));
-                }
-                Err(_) => {
-                    let why = "the request's body came too slowly";
-                    return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, why));
-                }
-            }
-        }
+        Ok(taken)
     }
 
-    fn push(&mut self, mut data: impl bytes::Buf, options: &HostingOptions) -> Result<(), Problem> {
+    fn push(&mut self, mut data: impl Buf) -> Result<(), Problem> {
         while data.has_remaining() {
             let chunk = data.chunk();
-            if (self.bytes.len() + chunk.len()) as u64 > options.max_request_bytes {
-                return Err(too_large(options.max_request_bytes));
-            }
             let more = chunk.len() as u64;
             self.paid.grow(more).map_err(|limit| Problem::internal(&Error::from(limit)))?;
             self.bytes.extend_from_slice(chunk);
@@ -91,6 +73,48 @@ impl RequestBody {
             false => Box::new(plain),
         };
         Reader { from, left: max_inflated_bytes, max_inflated_bytes, problem: None, _paid: paid }
+    }
+}
+
+/// A body that is still on its way.
+pub(super) struct Arriving<'a, B> {
+    body: Pin<&'a mut B>,
+    options: &'a HostingOptions,
+    begun: Instant,
+    /// Bytes so far.
+    pub(super) taken: u64,
+}
+
+impl<'a, B: HttpBody<Error: std::fmt::Display>> Arriving<'a, B> {
+    /// What comes of `body`, unless it says itself that it is too large.
+    pub(super) fn new(body: Pin<&'a mut B>, options: &'a HostingOptions) -> Result<Self, Problem> {
+        match body.size_hint().lower() > options.max_request_bytes {
+            true => Err(too_large(options.max_request_bytes)),
+            false => Ok(Self { body, options, begun: Instant::now(), taken: 0 }),
+        }
+    }
+
+    /// The next bytes; `None` at the end.
+    pub(super) async fn next(&mut self) -> Result<Option<B::Data>, Problem> {
+        let due = self.begun + allowed(self.taken, self.options);
+        let frame = tokio::time::timeout_at(due.into(), next_frame(self.body.as_mut()));
+        let data = match frame.await {
+            Ok(None) => return Ok(None),
+            Ok(Some(Ok(data))) => data,
+            Ok(Some(Err(error))) => {
+                let why = format!("the request's body ends early: {error}");
+                return Err(Problem::new(StatusCode::BAD_REQUEST, why));
+            }
+            Err(_) => {
+                let why = "the request's body came too slowly";
+                return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, why));
+            }
+        };
+        self.taken += data.remaining() as u64;
+        match self.taken > self.options.max_request_bytes {
+            true => Err(too_large(self.options.max_request_bytes)),
+            false => Ok(Some(data)),
+        }
     }
 }
 
@@ -135,8 +159,8 @@ async fn next_frame<B: HttpBody>(mut body: Pin<&mut B>) -> Option<Result<B::Data
 }
 
 /// The time in which as many bytes must have come.
-fn allowed(bytes: usize, options: &HostingOptions) -> Duration {
-    let seconds = bytes as u64 / options.min_bytes_per_second.max(1);
+fn allowed(bytes: u64, options: &HostingOptions) -> Duration {
+    let seconds = bytes / options.min_bytes_per_second.max(1);
     options.max_stall + Duration::from_secs(seconds)
 }
 

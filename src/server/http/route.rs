@@ -65,17 +65,24 @@ fn repository(segments: &[&str]) -> Option<String> {
     if segments.is_empty() || segments.len() > MAX_DEPTH {
         return None;
     }
-    let decoded = segments.iter().map(|segment| {
-        let name = percent_decode_str(segment).decode_utf8().ok()?;
-        is_served_name(&name).then(|| name.into_owned())
-    });
+    let decoded = segments.iter().map(|segment| decoded(segment).filter(|it| is_served_name(it)));
     Some(decoded.collect::<Option<Vec<String>>>()?.join("/"))
+}
+
+/// A segment of a path, if it is one after it was decoded.
+pub(super) fn decoded(segment: &str) -> Option<String> {
+    let name = percent_decode_str(segment).decode_utf8().ok()?;
+    is_segment(&name).then(|| name.into_owned())
 }
 
 /// Whether a file of this name may be a repository or lead to one.
 pub(super) fn is_served_name(name: &str) -> bool {
+    is_segment(name) && !name.starts_with('.') && name != "-"
+}
+
+fn is_segment(name: &str) -> bool {
     let is_bad = |c: char| matches!(c, '/' | '\\') || c.is_control();
-    !name.is_empty() && !name.starts_with('.') && name != "-" && !name.contains(is_bad)
+    !name.is_empty() && !name.contains(is_bad)
 }
 
 /// The value of `name` in a query string, decoded; the first of several.

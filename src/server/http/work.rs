@@ -258,7 +258,7 @@ fn slow() -> Error {
 }
 
 /// Pieces that wait for the client.
-const PIECES: usize = 4;
+pub(super) const PIECES: usize = 4;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
