@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used)]
 #![cfg(feature = "parallel")]
 
+#[path = "packs_on_threads/early.rs"]
+mod early;
 #[path = "support/pack_builder.rs"]
 mod pack_builder;
 

@@ -15,10 +15,11 @@ use gitsip::{Budget, Limits, ObjectFormat};
 pub(crate) fn measure(pack: &Path) {
     let bytes = std::fs::read(pack).unwrap();
     for threads in [1, 2] {
-        let (limits, pool) = (Limits::default(), Pool::new(threads));
+        let (limits, pool) = (Limits::default(), Pool::of(threads));
         let budget = Budget::new(limits.max_memory);
         let store = MemoryStore::new(ObjectFormat::Sha1, &budget, &limits);
-        let mut ingest = Ingest::new(ObjectFormat::Sha1, &limits, &budget, store.stage());
+        let ingest = Ingest::new(ObjectFormat::Sha1, &limits, &budget, store.stage());
+        let mut ingest = ingest.resolving_early(pool.clone());
         let start = Instant::now();
         for chunk in bytes.chunks(64 << 10) {
             ingest.push(chunk, &NeverInterrupt).unwrap();
@@ -31,7 +32,7 @@ pub(crate) fn measure(pack: &Path) {
         let left = last_byte.elapsed().as_secs_f64();
         println!(
             "  {threads} threads: {arrival:.3} s of arrival, {left:.3} s after the last byte; \
-             {} deltas on arrival, {} after it; inflated {:.3} x the least",
+             {} deltas on arrival, {} in rounds; inflated {:.3} x the least",
             stats.deltas_on_arrival,
             stats.deltas_deferred,
             stats.inflated_bytes as f64 / stats.minimum_inflated_bytes as f64

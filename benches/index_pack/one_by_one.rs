@@ -14,8 +14,7 @@ use gitsip::{Budget, Limits, ObjectFormat, ObjectId, Workers};
 
 use crate::packs::{CHILDREN, SMALL, many_roots, marked, text};
 
-/// Times the final phase over `roots` trees on two threads, and handing each root to one
-/// of them.
+/// Times resolving `roots` trees on two threads, and handing each root to one of them.
 pub(crate) fn measure(rounds: usize, roots: u32, print: bool) {
     let pack = Bytes::from(many_roots(roots));
     let trees: Vec<Tree> = (0..roots).map(Tree::of).collect();
@@ -30,7 +29,7 @@ pub(crate) fn measure(rounds: usize, roots: u32, print: bool) {
         plain.sort_by(f64::total_cmp);
         let (resolver, plain) = (resolver[rounds / 2], plain[rounds / 2]);
         let ratio = resolver / plain;
-        println!("\nmany roots, the final phase on two threads: {resolver:.3} s");
+        println!("\nmany roots, resolved on two threads: {resolver:.3} s");
         println!("  each root handed to a thread: {plain:.3} s; the resolver is {ratio:.3} x");
     }
 }

@@ -110,7 +110,7 @@ impl Conversation {
     fn fetch_in(response: Answer, target: Target<'_>, context: &Context) -> Self {
         let Target { limits, budget, store, blobs } = target;
         let ingest = Ingest::new(store.format(), limits, budget, store.stage());
-        let ingest = ingest.keeping(blobs.clone());
+        let ingest = ingest.keeping(blobs.clone()).resolving_early(context.workers.clone());
         Self::new(State::Fetch(Box::new(FetchState::new(response, ingest, budget))), context)
     }
 
@@ -309,7 +309,7 @@ pub struct Context {
     pub purpose: Purpose,
     /// Bytes of all answers to it.
     pub received: Received,
-    /// Who resolves what a pack left unresolved when its last byte came.
+    /// Who resolves the deltas of a pack that came before their bases were at hand.
     pub workers: SharedWorkers,
 }
 

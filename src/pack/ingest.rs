@@ -1,25 +1,24 @@
 //! Ingest: a pack goes in as chunks, its objects come out in a store.
 //!
-//! [`Ingest`] drives the parser, hashes what arrives, resolves a delta at once when its
-//! base's bytes are at hand, and leaves the others to the final phase in
-//! [`finish`](Ingest::finish). [`EntryStore`] is the seam to whoever keeps the objects;
-//! `lean` is what leaves blobs out. Nothing here decides what becomes visible: a store
+//! [`Ingest`] drives the parser, hashes what arrives, and resolves a delta at once when its
+//! base's bytes are at hand. The others wait: `waiting` resolves them, when many have come
+//! and in [`finish`](Ingest::finish). [`EntryStore`] is the seam to whoever keeps the
+//! objects; `lean` is what leaves blobs out. Nothing here decides what becomes visible: a store
 //! commits when `finish` gives it back, and is dropped when there was an error.
 
 mod lean;
 mod outcome;
 mod pace;
 mod seam;
+mod waiting;
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::PackError;
 use super::buffers::Buffer;
-use super::entries::Entries;
 use super::entry::{EntryForm, EntryHeader};
 use super::hash::Namer;
 use super::inflate::deflate;
-use super::resolve::{Crew, Resolver};
 use super::rules::{Rules, Standing};
 use super::stream::{Event, PackParser};
 use super::tree::{Base, DeltaTree};
@@ -32,6 +31,7 @@ use self::lean::Lean;
 pub use self::outcome::{IngestStats, Progress, Resolved};
 pub(super) use self::pace::Pace;
 pub use self::seam::{BaseLink, EntryStore, ResolvedEntry, Streams};
+use self::waiting::Backlog;
 
 /// Takes one pack in, chunk by chunk.
 ///
@@ -71,6 +71,8 @@ pub struct Ingest<S> {
     budget: Budget,
     /// Set when blobs are left out.
     lean: Option<Lean>,
+    /// Set when deltas are resolved that wait while others arrive.
+    backlog: Option<Backlog>,
     under_way: Option<UnderWay>,
     /// Where a delta is applied on arrival.
     result: Buffer,
@@ -99,6 +101,7 @@ impl<S: EntryStore> Ingest<S> {
             rules: Rules::new(limits),
             budget: budget.clone(),
             lean: None,
+            backlog: None,
             under_way: None,
             result: Buffer::new(budget),
             stats: IngestStats::default(),
@@ -115,7 +118,11 @@ impl<S: EntryStore> Ingest<S> {
     }
 
     /// Takes the next bytes of the pack.
-    pub fn push(&mut self, chunk: &[u8], interrupt: &dyn Interrupt) -> Result<(), PackError> {
+    pub fn push(
+        &mut self,
+        chunk: &[u8],
+        interrupt: &(dyn Interrupt + Sync),
+    ) -> Result<(), PackError> {
         if let Some(error) = self.failed {
             return Err(error);
         }
@@ -189,57 +196,7 @@ impl<S: EntryStore> Ingest<S> {
         &self.store
     }
 
-    /// Resolves what waits for its base on the caller's thread, and gives back the store
-    /// with every object of the pack in it.
-    ///
-    /// Fails when the pack is not complete or a delta's base was in neither the pack nor
-    /// the store; the store is dropped then.
-    pub fn finish(self, interrupt: &dyn Interrupt) -> Result<(S, IngestStats), PackError> {
-        let resolved = self.resolve(&Crew::Alone(interrupt))?;
-        Ok((resolved.store, resolved.stats))
-    }
-
-    /// The same on the threads of `workers`, with a table of all entries. Which thread
-    /// makes what changes nothing about the result.
-    pub fn finish_on(
-        self,
-        workers: &dyn Workers,
-        interrupt: &(dyn Interrupt + Sync),
-    ) -> Result<Resolved<S>, PackError> {
-        self.resolve(&Crew::Together(workers, interrupt))
-    }
-
-    fn resolve(mut self, crew: &Crew<'_>) -> Result<Resolved<S>, PackError> {
-        if let Some(error) = self.failed {
-            return Err(error);
-        }
-        let checksum = self.parser.finish()?;
-        self.stats.objects = u64::from(self.parser.completed());
-        self.stats.received_bytes = self.parser.offset();
-        self.stats.left_out_unnamed += self.tree.leave_out_below()?;
-        Resolver {
-            namer: self.namer,
-            tree: &mut self.tree,
-            store: &mut self.store,
-            rules: &self.rules,
-            stats: &mut self.stats,
-            budget: &self.budget,
-        }
-        .run(crew)?;
-        self.stats.resolved_bytes = self.rules.resolved_bytes();
-        match self.tree.unresolved() {
-            // Their bases may be among the blobs that were not looked at.
-            Some(PackError::Unresolved { count, .. }) if self.stats.left_out_unnamed > 0 => {
-                self.stats.left_out_unnamed += count;
-            }
-            Some(error) => return Err(error),
-            None => {}
-        }
-        let Self { store, stats, tree, .. } = self;
-        Ok(Resolved { store, stats, checksum, entries: Entries::of(tree) })
-    }
-
-    fn take(&mut self, chunk: &[u8], interrupt: &dyn Interrupt) -> Result<(), PackError> {
+    fn take(&mut self, chunk: &[u8], interrupt: &(dyn Interrupt + Sync)) -> Result<(), PackError> {
         let mut rest = chunk;
         loop {
             let step = self.parser.step(rest)?;
@@ -254,6 +211,7 @@ impl<S: EntryStore> Ingest<S> {
                     }
                     if complete {
                         self.complete()?;
+                        self.catch_up(interrupt)?;
                     }
                     self.pace.did(self.parser.inflated().len() as u64, interrupt)?;
                 }
@@ -308,6 +266,9 @@ impl<S: EntryStore> Ingest<S> {
         }
         self.store.end()?;
         self.tree.hang_below(entry, base);
+        if let Some(backlog) = &mut self.backlog {
+            backlog.add(self.parser.inflated());
+        }
         Ok(())
     }
 

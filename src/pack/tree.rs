@@ -6,15 +6,15 @@
 //! id, whether that entry comes before or after it. The tree holds no object bytes and
 //! decides nothing about order of work; that is `resolve`'s.
 //!
-//! It has two lives. While a pack arrives one thread changes it as it likes. In the final
-//! phase many share it: its lists are only taken, each by one thread, and each entry is
-//! written to by the one that makes it, so that there is no lock. Who reads what another
+//! It has two lives, in turn. While a pack arrives one thread changes it as it likes. While
+//! what waits is resolved many share it: its lists are only taken, each by one thread, and
+//! each entry is written to by the one that makes it, so that there is no lock. Who reads what another
 //! thread wrote got it handed over by a queue or waited for that thread, which is what
 //! makes `Relaxed` enough everywhere.
 
 mod left_out;
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use super::PackError;
 use super::rules::Standing;
@@ -40,8 +40,8 @@ pub(super) struct Record {
     pub(super) offset: u64,
     /// Bytes its stream inflates to.
     pub(super) inflated_size: u64,
-    /// Resolved bytes from the chain's root to here, once resolved on arrival.
-    chain_bytes: u64,
+    /// Resolved bytes from the chain's root to here, once resolved.
+    chain_bytes: AtomicU64,
     pub(super) base: Base,
     children: List,
     /// The next one that hangs below the same base.
@@ -64,9 +64,9 @@ impl Record {
         self.depth.load(Ordering::Relaxed)
     }
 
-    /// Where it stands in its chain, once resolved on arrival.
+    /// Where it stands in its chain, once resolved.
     pub(super) fn standing(&self) -> Standing {
-        Standing { depth: self.depth(), chain_bytes: self.chain_bytes }
+        Standing { depth: self.depth(), chain_bytes: self.chain_bytes.load(Ordering::Relaxed) }
     }
 }
 
@@ -162,7 +162,7 @@ impl DeltaTree {
         self.records.push(Record {
             offset,
             inflated_size,
-            chain_bytes: 0,
+            chain_bytes: AtomicU64::new(0),
             base: Base::None,
             children: List::empty(),
             next_sibling: NO_ENTRY,
@@ -207,6 +207,11 @@ impl DeltaTree {
         Ok(Base::Waiting(group))
     }
 
+    /// Entries were made that the index of ids does not know: it is to be made anew.
+    pub(super) fn forget_index(&mut self) {
+        self.by_id = None;
+    }
+
     /// Has `entry` made when `base` is gone down from.
     pub(super) fn hang_below(&mut self, entry: u32, base: Base) {
         let list = match base {
@@ -234,7 +239,7 @@ impl DeltaTree {
         record.kind.store(kind);
         record.base = base;
         *record.depth.get_mut() = standing.depth;
-        record.chain_bytes = standing.chain_bytes;
+        *record.chain_bytes.get_mut() = standing.chain_bytes;
         self.ids.set(entry, id);
         if let Some(index) = &mut self.by_id {
             index.insert(&self.ids, entry)?;
@@ -297,13 +302,14 @@ impl DeltaTree {
     }
 }
 
-/// In the final phase, by several threads at once.
+/// While what waits is resolved, by several threads at once.
 impl DeltaTree {
     /// Notes what `entry` was made to be. Only who makes it may.
-    pub(super) fn made(&self, entry: u32, kind: Kind, id: &ObjectId, depth: u32) {
+    pub(super) fn made(&self, entry: u32, kind: Kind, id: &ObjectId, standing: Standing) {
         let record = self.record(entry);
         self.ids.set(entry, id);
-        record.depth.store(depth, Ordering::Relaxed);
+        record.depth.store(standing.depth, Ordering::Relaxed);
+        record.chain_bytes.store(standing.chain_bytes, Ordering::Relaxed);
         record.kind.store(kind);
     }
 

@@ -224,6 +224,7 @@ impl EntryStore for MemoryStaging {
     }
 
     fn take_streams_back(&mut self, streams: StagedStreams) {
+        self.arriving = true;
         self.writer = streams.writer;
     }
 

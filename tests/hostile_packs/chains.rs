@@ -122,8 +122,8 @@ fn case_12_bases_evicted_in_the_final_phase_are_made_again_from_further_up() {
         base = pack.ofs_delta(base, &waiting(n - 1, n));
     }
     let pack = pack.finish();
-    // The chain is resolved on arrival. Then contents are gone before the final phase,
-    // or after its first, second, third object.
+    // The chain is resolved on arrival. Then contents are gone before what waits is
+    // resolved, or after its first, second, third object.
     for evicts_after in CHAIN + 1..CHAIN + 5 {
         let store = TestStore { evicts_after, ..TestStore::lending() };
         let (limits, budget) = (Limits::default(), Budget::new(1 << 30));

@@ -1,5 +1,7 @@
 //! What holds for every pack, however it is cut, damaged, starved or interrupted.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use super::chains::deep_chain;
 use super::*;
 
@@ -16,13 +18,12 @@ fn an_error_is_final() {
 }
 
 /// Stops at the nth question.
-struct StopsAfter(std::cell::Cell<u32>);
+struct StopsAfter(AtomicU32);
 
 impl Interrupt for StopsAfter {
     fn check(&self) -> Result<(), Interrupted> {
-        let left = self.0.get();
-        self.0.set(left.saturating_sub(1));
-        if left == 0 { Err(Interrupted::Deadline) } else { Ok(()) }
+        let left = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
+        left.map(|_| ()).map_err(|_| Interrupted::Deadline)
     }
 }
 
@@ -36,13 +37,13 @@ fn work_stops_within_64_kib_of_being_told_to() {
     }
     for (pack, at_least) in [(large.finish(), 127), (many.finish(), 3), (deep_chain(1_000, 9), 6)] {
         let asked = |stop: u32| {
-            let interrupt = StopsAfter(std::cell::Cell::new(stop));
+            let interrupt = StopsAfter(AtomicU32::new(stop));
             let (limits, budget) = (Limits::default(), Budget::new(64 << 20));
             let store = TestStore::forgetful();
             let mut ingest = Ingest::new(ObjectFormat::Sha1, &limits, &budget, store);
             let pushed = ingest.push(&pack, &interrupt);
             let result = pushed.and_then(|()| ingest.finish(&interrupt).map(|_| ()));
-            (result, stop - interrupt.0.get())
+            (result, stop - interrupt.0.into_inner())
         };
         let (result, questions) = asked(1 << 20);
         assert_eq!(result, Ok(()));

@@ -151,7 +151,7 @@ impl TestStore {
         Self { lends_each: 1, ..Self::default() }
     }
 
-    /// One that lends nothing, so that all deltas wait for the final phase.
+    /// One that lends nothing, so that all deltas wait.
     pub fn forgetful() -> Self {
         Self::default()
     }

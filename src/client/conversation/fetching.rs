@@ -96,12 +96,16 @@ impl<S: EntryStore> FetchState<S> {
         }
     }
 
-    pub(super) fn push(&mut self, chunk: &[u8], interrupt: &dyn Interrupt) -> Result<(), Error> {
+    pub(super) fn push(
+        &mut self,
+        chunk: &[u8],
+        interrupt: &(dyn Interrupt + Sync),
+    ) -> Result<(), Error> {
         let pushed = self.take(chunk, interrupt);
         pushed.map_err(|error| with_need(error, self.objects(), self.total_objects()))
     }
 
-    fn take(&mut self, mut chunk: &[u8], interrupt: &dyn Interrupt) -> Result<(), Error> {
+    fn take(&mut self, mut chunk: &[u8], interrupt: &(dyn Interrupt + Sync)) -> Result<(), Error> {
         while let Some(event) = self.response.push(&mut chunk)? {
             match event {
                 FetchEvent::PackData(data) => self.ingest.push(data, interrupt)?,
@@ -193,7 +197,10 @@ impl FetchState<Sample> {
         }
     }
 
-    pub(super) fn finish_sample(self, interrupt: &dyn Interrupt) -> Result<Sampled, Error> {
+    pub(super) fn finish_sample(
+        self,
+        interrupt: &(dyn Interrupt + Sync),
+    ) -> Result<Sampled, Error> {
         self.check_end()?;
         let declared = self.total_objects();
         let (sample, _) = self.ingest.finish(interrupt)?;

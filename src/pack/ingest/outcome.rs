@@ -37,7 +37,7 @@ pub struct IngestStats {
     pub objects: u64,
     /// Bytes of the pack.
     pub received_bytes: u64,
-    /// Bytes inflated, on arrival and again in the final phase.
+    /// Bytes inflated, on arrival and again for deltas that waited.
     pub inflated_bytes: u64,
     /// Bytes inflated had every stream been inflated once.
     pub minimum_inflated_bytes: u64,
@@ -45,9 +45,9 @@ pub struct IngestStats {
     pub resolved_bytes: u64,
     /// Deltas resolved as they arrived, their base being at hand.
     pub deltas_on_arrival: u64,
-    /// Deltas resolved in the final phase.
+    /// Deltas that waited for their base and were resolved later.
     pub deltas_deferred: u64,
-    /// Bytes of bases and results alive at once in the final phase, at most.
+    /// Bytes of bases and results alive at once while deltas that waited were resolved, at most.
     pub peak_live_bytes: u64,
     /// Blobs that were [left out](super::KeepBlobs) and whose ids are known.
     pub left_out: u64,

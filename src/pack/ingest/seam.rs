@@ -42,11 +42,11 @@ pub trait Streams: Sync {
 /// Where entries go as they arrive, and come back from while deltas are resolved.
 ///
 /// The zlib stream of each entry is handed over in pieces, in pack order:
-/// `begin`, `append`..., `end`; then, at once or much later, `resolved`. In the final
-/// phase the streams are lent to whoever resolves, and the store itself is visited by one
-/// thread at a time.
+/// `begin`, `append`..., `end`; then, at once or much later, `resolved`. While deltas
+/// that waited are resolved the streams are lent to whoever does that, and the store itself
+/// is visited by one thread at a time.
 pub trait EntryStore: Send {
-    /// What reads streams in the final phase.
+    /// What reads streams while deltas are resolved that waited.
     type Streams: Streams;
 
     /// A new entry's stream begins; entries are numbered from 0 in this order.
@@ -63,7 +63,7 @@ pub trait EntryStore: Send {
     /// The entry's stream is complete.
     fn end(&mut self) -> Result<(), LimitExceeded>;
 
-    /// Gives the streams away for the final phase.
+    /// Gives the streams of all entries that have ended away, while deltas are resolved.
     fn lend_streams(&mut self) -> Self::Streams;
 
     /// Gets them back.

@@ -1,4 +1,4 @@
-//! The final phase: everything that arrival could not resolve.
+//! Rounds of resolving: everything that arrival could not resolve.
 //!
 //! It goes depth first: a child is inflated only when it is taken, siblings share one
 //! immutable base, and the last of them frees it before its own children are gone down
@@ -87,7 +87,16 @@ pub(super) enum Crew<'a> {
     Together(&'a dyn Workers, &'a (dyn Interrupt + Sync)),
 }
 
-/// The final phase of one pack.
+/// When a round is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Until {
+    /// More of the pack is to come, and a base that is missed may be in it.
+    More,
+    /// All of it is here.
+    End,
+}
+
+/// Resolves what waits of one pack.
 pub(super) struct Resolver<'a, S> {
     pub(super) namer: Namer,
     pub(super) tree: &'a mut DeltaTree,
@@ -98,14 +107,19 @@ pub(super) struct Resolver<'a, S> {
 }
 
 impl<S: EntryStore> Resolver<'_, S> {
-    /// Resolves every delta whose base is in the pack or held by the store.
-    pub(super) fn run(mut self, crew: &Crew<'_>) -> Result<(), PackError> {
+    /// Resolves every delta whose base is in the pack and, at its end, those whose base is
+    /// held by the store.
+    pub(super) fn run(mut self, crew: &Crew<'_>, until: Until) -> Result<(), PackError> {
         let places = self.below_resolved()?;
         let evicted = self.round(&places, true, crew)?;
         // What the store let go of meanwhile is made from further up, and now from what
         // cannot be let go of.
         let places = self.further_up(&evicted)?;
         self.round(&places, false, crew)?;
+        if let Until::More = until {
+            self.tree.forget_index();
+            return Ok(());
+        }
         // One after another: what comes of the first may be what the second waits for,
         // and which thread is faster must not matter.
         for group in 0..self.tree.groups() {

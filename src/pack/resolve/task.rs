@@ -202,7 +202,7 @@ impl<'a, 'p, S: EntryStore> Worker<'a, 'p, S> {
                 .namer
                 .name_one(kind, content)
                 .map_err(|collision| PackError::Collision { offset, collision })?;
-            phase.tree.made(child, kind, &id, standing.depth);
+            phase.tree.made(child, kind, &id, standing);
             let base = Some(base.link);
             let entry = ResolvedEntry { entry: child, kind, id, base, inflated_size, content };
             phase.store().resolved(entry)?;

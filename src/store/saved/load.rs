@@ -60,7 +60,11 @@ impl Loading {
     ///
     /// # Errors
     /// [`SavedError`], as soon as the bytes show that the file is to be refused.
-    pub fn push(&mut self, chunk: &[u8], interrupt: &dyn Interrupt) -> Result<(), SavedError> {
+    pub fn push(
+        &mut self,
+        chunk: &[u8],
+        interrupt: &(dyn Interrupt + Sync),
+    ) -> Result<(), SavedError> {
         self.part = match std::mem::replace(&mut self.part, Part::Failed) {
             Part::Head { bytes, paid } => self.push_head(bytes, paid, chunk, interrupt)?,
             Part::Pack { head_bytes, state, mut ingest, paid } => {
@@ -104,7 +108,7 @@ impl Loading {
         mut bytes: Vec<u8>,
         mut paid: Reservation,
         chunk: &[u8],
-        interrupt: &dyn Interrupt,
+        interrupt: &(dyn Interrupt + Sync),
     ) -> Result<Part, SavedError> {
         let mut rest = chunk;
         let mut fill = |bytes: &mut Vec<u8>, rest: &mut &[u8], len: usize| {
