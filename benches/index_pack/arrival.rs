@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use gitsip::limits::NeverInterrupt;
-use gitsip::pack::Ingest;
+use gitsip::pack::{EARLY_ROUND_BYTES, Ingest};
 use gitsip::parallel::Pool;
 use gitsip::store::{MemoryStore, Staging};
 use gitsip::{Budget, Limits, ObjectFormat};
@@ -19,7 +19,7 @@ pub(crate) fn measure(pack: &Path) {
         let budget = Budget::new(limits.max_memory);
         let store = MemoryStore::new(ObjectFormat::Sha1, &budget, &limits);
         let ingest = Ingest::new(ObjectFormat::Sha1, &limits, &budget, store.stage());
-        let mut ingest = ingest.resolving_early(pool.clone());
+        let mut ingest = ingest.resolving_early(pool.clone(), EARLY_ROUND_BYTES);
         let start = Instant::now();
         for chunk in bytes.chunks(64 << 10) {
             ingest.push(chunk, &NeverInterrupt).unwrap();

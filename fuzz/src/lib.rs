@@ -8,8 +8,9 @@
 mod saved;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use gitsip::limits::{LimitExceeded, NeverInterrupt};
+use gitsip::limits::{LimitExceeded, NeverInterrupt, SharedWorkers};
 use gitsip::object::{Kind, hash_object};
 use gitsip::oid::Hasher;
 use gitsip::pack::delta::{self, Delta};
@@ -47,19 +48,24 @@ pub fn pack_stream(input: &[u8]) {
 }
 
 /// A pack of whole objects and deltas, four bytes of input each, on one thread and on
-/// three: the same objects or the same refusal, and what a naive reader says of it.
+/// three, at the end and on the way: the same objects or the same refusal, and what a naive
+/// reader says of it.
 pub fn pack_threads(input: &[u8]) {
     let plan = Plan::read(input);
     let pack = plan.pack();
     let in_any_order = |ids: Vec<ObjectId>| ids.into_iter().collect::<BTreeSet<_>>();
     let alone = receive(&[&pack]).map(in_any_order);
-    let together =
-        receive_with(&[&pack], |ingest| Ok(ingest.finish_on(&Threads, &NeverInterrupt)?.store))
-            .map(in_any_order);
-    match (&alone, &together) {
-        // Which of several errors a thread meets first is chance.
-        (Err(_), Err(_)) => {}
-        _ => assert_eq!(together, alone),
+    let finish = |ingest: Ingest<_>| Ok(ingest.finish_on(&Threads, &NeverInterrupt)?.store);
+    let together = receive_with(&[&pack], |ingest| ingest, finish).map(in_any_order);
+    let workers = SharedWorkers::new(Arc::new(Threads));
+    let start = |ingest: Ingest<_>| ingest.resolving_early(workers, 1);
+    let early = receive_with(&[&pack], start, finish).map(in_any_order);
+    for other in [&together, &early] {
+        match (&alone, other) {
+            // Which of several errors is met first is chance.
+            (Err(_), Err(_)) => {}
+            _ => assert_eq!(other, &alone),
+        }
     }
     if plan.entries.iter().any(|entry| entry.damage.is_some()) {
         return;
@@ -282,12 +288,13 @@ fn receive_whole_and_in_bytes(pack: &[u8]) {
 }
 
 fn receive(pieces: &[&[u8]]) -> Result<Vec<ObjectId>, PackError> {
-    receive_with(pieces, |ingest| Ok(ingest.finish(&NeverInterrupt)?.0))
+    receive_with(pieces, |ingest| ingest, |ingest| Ok(ingest.finish(&NeverInterrupt)?.0))
 }
 
 /// Takes a pack into a store: what it holds afterwards, each object read back.
 fn receive_with(
     pieces: &[&[u8]],
+    start: impl FnOnce(Ingest<MemoryStaging>) -> Ingest<MemoryStaging>,
     finish: impl FnOnce(Ingest<MemoryStaging>) -> Result<MemoryStaging, PackError>,
 ) -> Result<Vec<ObjectId>, PackError> {
     let budget = Budget::new(64 << 20);
@@ -298,7 +305,7 @@ fn receive_with(
         ..Limits::default()
     };
     let store = MemoryStore::new(ObjectFormat::Sha1, &budget, &limits);
-    let mut ingest = Ingest::new(ObjectFormat::Sha1, &limits, &budget, store.stage());
+    let mut ingest = start(Ingest::new(ObjectFormat::Sha1, &limits, &budget, store.stage()));
     let mut result = Ok(());
     for piece in pieces {
         result = ingest.push(piece, &NeverInterrupt);

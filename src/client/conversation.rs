@@ -20,7 +20,7 @@ use super::sample::{Sample, Sampled};
 use crate::error::{Error, ErrorKind};
 use crate::limits::{Budget, Interrupt, Interrupted, Limits, Reservation, SharedWorkers};
 use crate::oid::{ObjectFormat, ObjectId};
-use crate::pack::{Ingest, KeepBlobs};
+use crate::pack::{EARLY_ROUND_BYTES, Ingest, KeepBlobs};
 use crate::protocol::{Advertised, Advertisement, FetchRequest, LsRefsResponse, v0};
 use crate::store::{MemoryStaging, MemoryStore, Objects as _, Ref};
 
@@ -110,7 +110,9 @@ impl Conversation {
     fn fetch_in(response: Answer, target: Target<'_>, context: &Context) -> Self {
         let Target { limits, budget, store, blobs } = target;
         let ingest = Ingest::new(store.format(), limits, budget, store.stage());
-        let ingest = ingest.keeping(blobs.clone()).resolving_early(context.workers.clone());
+        let ingest = ingest
+            .keeping(blobs.clone())
+            .resolving_early(context.workers.clone(), EARLY_ROUND_BYTES);
         Self::new(State::Fetch(Box::new(FetchState::new(response, ingest, budget))), context)
     }
 

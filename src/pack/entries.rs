@@ -49,7 +49,7 @@ impl Entries {
 
     /// The objects outside the pack that deltas of it were made against.
     pub fn outside_bases(&self) -> impl Iterator<Item = ObjectId> {
-        self.0.outside_bases()
+        self.0.groups().outside()
     }
 }
 

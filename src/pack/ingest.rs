@@ -32,6 +32,7 @@ pub use self::outcome::{IngestStats, Progress, Resolved};
 pub(super) use self::pace::Pace;
 pub use self::seam::{BaseLink, EntryStore, ResolvedEntry, Streams};
 use self::waiting::Backlog;
+pub use self::waiting::EARLY_ROUND_BYTES;
 
 /// Takes one pack in, chunk by chunk.
 ///

@@ -27,8 +27,8 @@ pub mod write;
 
 pub use entries::Entries;
 pub use ingest::{
-    BaseLink, EntryStore, Ingest, IngestStats, KeepBlobs, Progress, Resolved, ResolvedEntry,
-    Streams,
+    BaseLink, EARLY_ROUND_BYTES, EntryStore, Ingest, IngestStats, KeepBlobs, Progress, Resolved,
+    ResolvedEntry, Streams,
 };
 
 use self::inflate::InflateError;

@@ -12,10 +12,12 @@
 //! thread wrote got it handed over by a queue or waited for that thread, which is what
 //! makes `Relaxed` enough everywhere.
 
+mod groups;
 mod left_out;
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
+use self::groups::Groups;
 use super::PackError;
 use super::rules::Standing;
 use super::table::{IdIndex, RawIds, Table};
@@ -42,7 +44,7 @@ pub(super) struct Record {
     pub(super) inflated_size: u64,
     /// Resolved bytes from the chain's root to here, once resolved.
     chain_bytes: AtomicU64,
-    pub(super) base: Base,
+    base: Base,
     children: List,
     /// The next one that hangs below the same base.
     next_sibling: u32,
@@ -107,22 +109,12 @@ impl AtomicKind {
     }
 }
 
-struct Group {
-    children: List,
-    /// An entry with the id was found, or an object outside the pack.
-    found: AtomicBool,
-    /// It was an object outside the pack.
-    outside: AtomicBool,
-}
-
 pub(super) struct DeltaTree {
     records: Table<Record>,
     ids: RawIds,
     /// Resolved entries by id: made when the first delta names its base by id.
     by_id: Option<IdIndex>,
-    groups: Table<Group>,
-    group_ids: RawIds,
-    groups_by_id: IdIndex,
+    groups: Groups,
     format: ObjectFormat,
     budget: Budget,
 }
@@ -134,9 +126,7 @@ impl DeltaTree {
             records: Table::new(budget),
             ids: RawIds::new(format, budget),
             by_id: None,
-            groups: Table::new(budget),
-            group_ids: RawIds::new(format, budget),
-            groups_by_id: IdIndex::new(budget),
+            groups: Groups::new(format, budget),
             format,
             budget: budget.clone(),
         }
@@ -193,18 +183,7 @@ impl DeltaTree {
         if let Some(entry) = self.by_id.as_ref().and_then(|index| index.find(&self.ids, id)) {
             return Ok(Base::Entry(entry));
         }
-        if let Some(group) = self.groups_by_id.find(&self.group_ids, id) {
-            return Ok(Base::Waiting(group));
-        }
-        let group = self.groups.len() as u32;
-        self.groups.push(Group {
-            children: List::empty(),
-            found: AtomicBool::new(false),
-            outside: AtomicBool::new(false),
-        })?;
-        self.group_ids.push(id)?;
-        self.groups_by_id.insert(&self.group_ids, group)?;
-        Ok(Base::Waiting(group))
+        self.groups.called(id).map(Base::Waiting)
     }
 
     /// Entries were made that the index of ids does not know: it is to be made anew.
@@ -217,7 +196,7 @@ impl DeltaTree {
         let list = match base {
             Base::None => return,
             Base::Entry(base) => self.records[base as usize].children.0.get_mut(),
-            Base::Waiting(group) => self.groups[group as usize].children.0.get_mut(),
+            Base::Waiting(group) => self.groups.children_mut(group),
         };
         let next = std::mem::replace(list, entry);
         let record = &mut self.records[entry as usize];
@@ -244,7 +223,7 @@ impl DeltaTree {
         if let Some(index) = &mut self.by_id {
             index.insert(&self.ids, entry)?;
         }
-        let mut waiting = self.take_waiting(id);
+        let mut waiting = self.take_waiting(id, entry);
         while let Some(child) = waiting {
             waiting = self.next_sibling(child);
             self.hang_below(child, Base::Entry(entry));
@@ -270,7 +249,7 @@ impl DeltaTree {
         }
         for entry in (0..self.records.len()).rev() {
             self.put_heaviest_child_last(entry, &weights);
-            if let Base::Entry(base) = self.records[entry].base {
+            if let Base::Entry(base) = self.base(entry as u32) {
                 let weight = weights[entry];
                 weights[base as usize] += weight;
             }
@@ -321,15 +300,9 @@ impl DeltaTree {
         record.children.take()
     }
 
-    /// Takes the entries that wait for `id`: the first of them.
-    pub(super) fn take_waiting(&self, id: &ObjectId) -> Option<u32> {
-        if self.groups.is_empty() {
-            return None;
-        }
-        let group = self.groups_by_id.find(&self.group_ids, id)?;
-        let group = &self.groups[group as usize];
-        let first = !group.found.swap(true, Ordering::Relaxed);
-        first.then(|| group.children.take()).flatten()
+    /// Takes the entries that wait for `id`, which `entry` has: the first of them.
+    pub(super) fn take_waiting(&self, id: &ObjectId, entry: u32) -> Option<u32> {
+        self.groups.take_found(id, entry)
     }
 
     /// The next entry that hangs where `entry` does.
@@ -337,37 +310,18 @@ impl DeltaTree {
         entry(self.record(child).next_sibling)
     }
 
-    /// How many groups of deltas were made that wait for an id.
-    pub(super) fn groups(&self) -> u32 {
-        self.groups.len() as u32
+    /// The deltas whose bases are known only by id.
+    pub(super) fn groups(&self) -> &Groups {
+        &self.groups
     }
 
-    /// The id that a group waits for, unless it was found.
-    pub(super) fn group_waits_for(&self, group: u32) -> Option<ObjectId> {
-        let found = self.groups[group as usize].found.load(Ordering::Relaxed);
-        (!found).then(|| self.group_id(group))
-    }
-
-    /// The id that a group waits or waited for.
-    pub(super) fn group_id(&self, group: u32) -> ObjectId {
-        self.group_ids.at(group)
-    }
-
-    /// Takes the deltas of a group whose base was found outside the pack, unless it was
-    /// found elsewhere meanwhile.
-    pub(super) fn take_group(&self, group: u32) -> Option<u32> {
-        let group = &self.groups[group as usize];
-        if group.found.swap(true, Ordering::Relaxed) {
-            return None;
+    /// What `entry` was made of, or is to be.
+    pub(super) fn base(&self, entry: u32) -> Base {
+        match self.record(entry).base {
+            // Whoever made the base did not come by here.
+            base @ Base::Waiting(group) => self.groups.found_in(group).map_or(base, Base::Entry),
+            base => base,
         }
-        group.outside.store(true, Ordering::Relaxed);
-        group.children.take()
-    }
-
-    /// The ids of the objects outside the pack that something was made from.
-    pub(super) fn outside_bases(&self) -> impl Iterator<Item = ObjectId> {
-        let outside = |&group: &u32| self.groups[group as usize].outside.load(Ordering::Relaxed);
-        (0..self.groups()).filter(outside).map(|group| self.group_id(group))
     }
 
     /// The error about the deltas that were never resolved, when there are any.
@@ -375,7 +329,7 @@ impl DeltaTree {
         let mut unresolved = self.records.iter().filter(|record| record.kind().is_none());
         let first = unresolved.next()?;
         let base = match first.base {
-            Base::Waiting(group) => Some(self.group_id(group)),
+            Base::Waiting(group) => Some(self.groups.id(group)),
             Base::Entry(_) | Base::None => None,
         };
         let count = 1 + unresolved.count() as u64;

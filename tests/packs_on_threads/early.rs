@@ -1,13 +1,10 @@
 //! What waits is resolved while more arrives: with the same results and under the same caps.
 
-use std::sync::Arc;
-
-use gitsip::limits::SharedWorkers;
-
+use super::pack_builder::ingest_early;
 use super::*;
 
 /// Bytes that all texts here begin with.
-const COMMON: u32 = 96 << 10;
+const COMMON: u32 = 16 << 10;
 
 fn text(n: usize) -> Vec<u8> {
     let mut text = vec![b'\n'; COMMON as usize];
@@ -58,13 +55,7 @@ fn early(
     limits: &Limits,
 ) -> Result<(Resolved<TestStore>, u64), PackError> {
     let budget = Budget::new(1 << 30);
-    let workers = SharedWorkers::new(Arc::new(Threads(threads)));
-    let mut ingest = Ingest::new(SHA1, limits, &budget, store).resolving_early(workers.clone());
-    for chunk in pack.chunks(1_000) {
-        ingest.push(chunk, &NeverInterrupt)?;
-    }
-    let before = ingest.progress().deltas_resolved;
-    ingest.finish_on(&workers, &NeverInterrupt).map(|resolved| (resolved, before))
+    ingest_early(threads, store, pack, (1_000, 2 << 20), limits, &budget)
 }
 
 #[test]
@@ -93,10 +84,10 @@ fn deltas_that_wait_are_made_before_the_last_byte_with_the_same_results() {
 
 #[test]
 fn a_chain_that_goes_through_several_rounds_is_as_long_as_it_is() {
-    const SIZE: u32 = 1 << 20;
+    const SIZE: u32 = 128 << 10;
     let pack = chain(SIZE, 70);
     for ends_well in [true, false] {
-        let max_chain_bytes = (71 << 20) - u64::from(!ends_well);
+        let max_chain_bytes = 71 * u64::from(SIZE) - u64::from(!ends_well);
         let limits = Limits { max_chain_bytes, ..Limits::default() };
         // Each round begins where the one before had come to, or a little above.
         let store = TestStore { lends_each: 2, ..TestStore::default() };
@@ -107,7 +98,7 @@ fn a_chain_that_goes_through_several_rounds_is_as_long_as_it_is() {
             }
             Err(PackError::Limit(limit)) => {
                 assert!(!ends_well);
-                assert_eq!((limit.which, limit.seen), (Which::ChainBytes, 71 << 20));
+                assert_eq!((limit.which, limit.seen), (Which::ChainBytes, 71 * u64::from(SIZE)));
             }
             Err(other) => panic!("{other}"),
         }

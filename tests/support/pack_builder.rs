@@ -6,8 +6,10 @@
 #![allow(dead_code, unreachable_pub, reason = "each test uses its own part of it")]
 #![allow(clippy::unwrap_used, reason = "a helper that fails should end the test")]
 
+use std::sync::Arc;
+
 use bytes::Bytes;
-use gitsip::limits::{LimitExceeded, NeverInterrupt};
+use gitsip::limits::{LimitExceeded, NeverInterrupt, SharedWorkers};
 use gitsip::object::{Kind, hash_object};
 use gitsip::oid::Hasher;
 use gitsip::pack::entry::{encode_distance, encode_type_and_size};
@@ -270,8 +272,29 @@ pub fn ingest_on(
     ingest.finish_on(&Threads(threads), &NeverInterrupt)
 }
 
+/// The same in chunks of `chunk` bytes, with a round of what waits for each `round_bytes` of
+/// objects to a thread; and how many deltas were made before the end.
+pub fn ingest_early(
+    threads: usize,
+    store: TestStore,
+    pack: &[u8],
+    (chunk, round_bytes): (usize, u64),
+    limits: &Limits,
+    budget: &Budget,
+) -> Result<(Resolved<TestStore>, u64), PackError> {
+    let workers = SharedWorkers::new(Arc::new(Threads(threads)));
+    let ingest = Ingest::new(ObjectFormat::Sha1, limits, budget, store);
+    let mut ingest = ingest.resolving_early(workers.clone(), round_bytes);
+    for chunk in pack.chunks(chunk) {
+        ingest.push(chunk, &NeverInterrupt)?;
+    }
+    let before = ingest.progress().deltas_resolved;
+    ingest.finish_on(&workers, &NeverInterrupt).map(|resolved| (resolved, before))
+}
+
 /// Ingests a SHA-1 `pack` under default limits, with and without a store that lends, in
-/// one chunk and in single bytes, on one thread and on three: all must agree.
+/// one chunk and in single bytes, on one thread and on three, at the end and on the way:
+/// all must agree.
 pub fn ingest(pack: &[u8]) -> Result<TestStore, PackError> {
     let limits = Limits::default();
     let run = |store, chunk| {
@@ -290,6 +313,13 @@ pub fn ingest(pack: &[u8]) -> Result<TestStore, PackError> {
             resolved.store
         })
     };
+    let early = |store| {
+        let budget = Budget::new(limits.max_memory);
+        // Some rounds, after every delta in a small pack.
+        let pace = (100, pack.len() as u64 / 30);
+        let result = ingest_early(3, store, pack, pace, &limits, &budget);
+        result.map(|(resolved, _)| resolved.store)
+    };
     let first = run(TestStore::forgetful(), pack.len().max(1));
     for other in [
         run(TestStore::lending(), pack.len().max(1)),
@@ -297,6 +327,8 @@ pub fn ingest(pack: &[u8]) -> Result<TestStore, PackError> {
         run(TestStore::lending(), 1),
         on_threads(TestStore::forgetful()),
         on_threads(TestStore::lending()),
+        early(TestStore::forgetful()),
+        early(TestStore { lends_each: 2, ..TestStore::default() }),
     ] {
         match (&first, other) {
             (Ok(first), Ok(other)) => {

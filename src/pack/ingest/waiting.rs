@@ -31,7 +31,8 @@ impl Backlog {
     /// A round looks at every entry of the pack, of which `entries` are here, and must do far
     /// more than that.
     fn is_worth_it(&self, entries: u32) -> bool {
-        self.bytes >= self.worth.saturating_add(u64::from(entries) * BYTES_PER_ENTRY)
+        let looks = self.worth / ENTRIES_OF_A_ROUND * u64::from(entries);
+        self.bytes >= self.worth.saturating_add(looks)
     }
 
     /// A round that came to little must not be followed by many: what waits may wait for
@@ -45,12 +46,13 @@ impl Backlog {
 }
 
 impl<S: EntryStore> Ingest<S> {
-    /// Has what waits for its base resolved on the threads of `workers` whenever much of it
-    /// has come, so that little is left after the last byte. The store must be able to lend
-    /// its streams at any time. To be called before the first push.
+    /// Has what waits for its base resolved on the threads of `workers` whenever it comes to
+    /// `round_bytes` of objects for each of them, or somewhat more in a pack of very many, so
+    /// that little is left after the last byte. The store must be able to lend its streams at
+    /// any time. To be called before the first push.
     #[must_use]
-    pub fn resolving_early(mut self, workers: SharedWorkers) -> Self {
-        let worth = WORTH_BYTES.saturating_mul(workers.threads() as u64);
+    pub fn resolving_early(mut self, workers: SharedWorkers, round_bytes: u64) -> Self {
+        let worth = round_bytes.saturating_mul(workers.threads() as u64);
         self.backlog = Some(Backlog { workers, bytes: 0, worth });
         self
     }
@@ -123,11 +125,11 @@ impl<S: EntryStore> Ingest<S> {
     }
 }
 
-/// What is left to each thread after the last byte at most, apart from bases that have to be
-/// made again: some hundredths of a second's work.
-const WORTH_BYTES: u64 = 16 << 20;
-/// Looking at an entry takes about as long as making so many bytes of an object.
-const BYTES_PER_ENTRY: u64 = 64;
+/// Bytes of objects that make a round of [`resolving_early`](Ingest::resolving_early) worth its
+/// while, for each thread: some hundredths of a second's work.
+pub const EARLY_ROUND_BYTES: u64 = 16 << 20;
+/// Looking at so many entries takes about as long as making objects of 16 MiB.
+const ENTRIES_OF_A_ROUND: u64 = 1 << 18;
 
 #[cfg(test)]
 mod tests {
@@ -137,7 +139,7 @@ mod tests {
     #[test]
     fn deltas_whose_bases_never_come_cause_few_rounds_whatever_they_promise() {
         let workers = SharedWorkers::default();
-        let mut backlog = Backlog { workers, bytes: 0, worth: WORTH_BYTES };
+        let mut backlog = Backlog { workers, bytes: 0, worth: EARLY_ROUND_BYTES };
         let promise = DeltaEncoder::new(1, 1 << 30).finish();
         let mut rounds = 0;
         for entry in 0..1_000_000 {
@@ -153,14 +155,14 @@ mod tests {
     #[test]
     fn a_round_is_due_again_when_as_much_waits_as_before() {
         let workers = SharedWorkers::default();
-        let mut backlog = Backlog { workers, bytes: 0, worth: WORTH_BYTES };
-        let delta = DeltaEncoder::new(1, WORTH_BYTES).finish();
+        let mut backlog = Backlog { workers, bytes: 0, worth: EARLY_ROUND_BYTES };
+        let delta = DeltaEncoder::new(1, EARLY_ROUND_BYTES).finish();
         for _ in 0..5 {
             backlog.add(&delta);
-            assert!(!backlog.is_worth_it(1), "every entry costs a look");
+            assert!(!backlog.is_worth_it(1 << 10), "every entry costs a look");
             backlog.add(&delta);
-            assert!(backlog.is_worth_it(1));
-            backlog.was_done(2 * WORTH_BYTES);
+            assert!(backlog.is_worth_it(1 << 10));
+            backlog.was_done(2 * EARLY_ROUND_BYTES);
         }
     }
 }

@@ -122,8 +122,8 @@ impl<S: EntryStore> Resolver<'_, S> {
         }
         // One after another: what comes of the first may be what the second waits for,
         // and which thread is faster must not matter.
-        for group in 0..self.tree.groups() {
-            if self.tree.group_waits_for(group).is_some() {
+        for group in 0..self.tree.groups().len() {
+            if self.tree.groups().waits_for(group).is_some() {
                 self.go_down(&[Place::Outside(group)], false, crew)?;
             }
         }
@@ -183,7 +183,7 @@ impl<S: EntryStore> Resolver<'_, S> {
         let mut places = Table::new(self.budget);
         for entry in 0..self.tree.len() {
             let record = self.tree.record(entry);
-            if let (None, Base::Entry(base)) = (record.kind(), record.base)
+            if let (None, Base::Entry(base)) = (record.kind(), self.tree.base(entry))
                 && self.tree.record(base).kind().is_some()
                 && let Some(root) = self.climb(base, true)
             {
@@ -197,7 +197,7 @@ impl<S: EntryStore> Resolver<'_, S> {
     fn further_up(&mut self, evicted: &[u32]) -> Result<Table<Place>, LimitExceeded> {
         let mut places = Table::new(self.budget);
         for &entry in evicted {
-            if let base @ Base::Entry(above) = self.tree.record(entry).base {
+            if let base @ Base::Entry(above) = self.tree.base(entry) {
                 self.tree.hang_below(entry, base);
                 if let Some(root) = self.climb(above, false) {
                     places.push(Place::Entry(root))?;
@@ -212,7 +212,7 @@ impl<S: EntryStore> Resolver<'_, S> {
     fn climb(&mut self, entry: u32, lends: bool) -> Option<u32> {
         let mut at = entry;
         while self.tree.mark_rebuild(at) {
-            match self.tree.record(at).base {
+            match self.tree.base(at) {
                 Base::Entry(base) if !(lends && self.store.content(at).is_some()) => {
                     self.tree.hang_below(at, Base::Entry(base));
                     at = base;

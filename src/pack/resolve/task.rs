@@ -138,7 +138,7 @@ impl<'a, 'p, S: EntryStore> Worker<'a, 'p, S> {
     ) -> Result<Option<Task>, PackError> {
         let record = self.phase.tree.record(root);
         let lent = if self.phase.lends { self.phase.store().content(root) } else { None };
-        let bytes = match (lent, record.base) {
+        let bytes = match (lent, self.phase.tree.base(root)) {
             (Some(bytes), _) => BaseBytes::Stored(bytes),
             (None, Base::Entry(_)) => {
                 self.phase.evicted().push(root)?;
@@ -158,9 +158,9 @@ impl<'a, 'p, S: EntryStore> Worker<'a, 'p, S> {
 
     /// The work that waits for an object which the store has from elsewhere.
     fn start_below_outside(&mut self, group: u32) -> Result<Option<Task>, PackError> {
-        let Some(id) = self.phase.tree.group_waits_for(group) else { return Ok(None) };
+        let Some(id) = self.phase.tree.groups().waits_for(group) else { return Ok(None) };
         let Some((kind, bytes)) = self.phase.store().external(&id) else { return Ok(None) };
-        let Some(child) = self.phase.tree.take_group(group) else { return Ok(None) };
+        let Some(child) = self.phase.tree.groups().take_outside(group) else { return Ok(None) };
         let standing = Standing { depth: 0, chain_bytes: bytes.len() as u64 };
         let (bytes, link) = (BaseBytes::Stored(bytes), BaseLink::External(id));
         let base = Arc::new(SharedBase { bytes, kind, standing, link });
@@ -207,7 +207,7 @@ impl<'a, 'p, S: EntryStore> Worker<'a, 'p, S> {
             let entry = ResolvedEntry { entry: child, kind, id, base, inflated_size, content };
             phase.store().resolved(entry)?;
             // Not before the store knows the object, which is their base.
-            waiting = phase.tree.take_waiting(&id);
+            waiting = phase.tree.take_waiting(&id, child);
             self.done.deltas += 1;
         }
         self.pace.did(inflated_size + len as u64, self.interrupt)?;
