@@ -26,6 +26,7 @@ mod segments;
 mod staging;
 mod through_tags;
 pub(crate) mod unpack;
+mod with_refs;
 
 use std::fmt;
 use std::sync::Arc;
@@ -48,6 +49,7 @@ pub use pack_view::{PackView, Reachability, ViewedEntry, ViewedForm};
 pub use prefix::IdPrefix;
 pub use staging::{MemoryStaging, StagedStreams};
 pub(crate) use through_tags::through_tags;
+pub use with_refs::WithRefs;
 
 /// Kind and size of an object, without its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //!
 //! What a network must do is said by the trait
 //! [`Transport`](crate::client::transport::Transport); here are its implementations for
-//! native programs. The browser's lives beside its bindings.
+//! native programs, and one that needs no network. The browser's lives beside its bindings.
 
 #[cfg(feature = "http-client")]
 mod failure;
@@ -10,6 +10,7 @@ mod failure;
 pub(crate) mod gzip;
 #[cfg(feature = "http-client")]
 mod http;
+mod in_process;
 #[cfg(feature = "http-client")]
 mod open;
 #[cfg(all(feature = "http-client", feature = "serve"))]
@@ -23,6 +24,7 @@ mod tls;
 
 #[cfg(feature = "http-client")]
 pub use http::{HttpBody, HttpOptions, HttpTransport};
+pub use in_process::{InProcess, Unanswered};
 #[cfg(feature = "http-client")]
 pub use open::{HttpRepo, open};
 #[cfg(feature = "http-client")]
