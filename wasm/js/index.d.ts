@@ -1,5 +1,44 @@
-/** Text that may be no UTF-8: `bytes` are base64. */
-export type Text = { text: string } | { bytes: string };
+import type {
+  AnswerOfEntry,
+  Answers,
+  Entry,
+  Failure,
+  FileMatches,
+  FilePart,
+  GlobQuery as FormatGlobQuery,
+  GrepQuery as FormatGrepQuery,
+  Hit,
+  Lfs,
+  LsQuery,
+  PlanQuery as FormatPlanQuery,
+  Plan,
+  PrefetchQuery as FormatPrefetchQuery,
+  Prefetched,
+  Query,
+  RefItem,
+  RefsQuery as FormatRefsQuery,
+  Text,
+  Truncated,
+  AnswerStats,
+} from "./format.js";
+
+// What questions and answers are made of, as every face of gitsip has it.
+export type {
+  AnswerStats,
+  Cut,
+  Entry,
+  EntryType,
+  FileMatches,
+  FilePart,
+  Hit,
+  Lfs,
+  NearLine,
+  Plan,
+  Prefetched,
+  RefItem,
+  Text,
+  Truncated,
+} from "./format.js";
 
 /** The text as a string, with U+FFFD where it is no UTF-8. */
 export function textOf(text: Text): string;
@@ -7,7 +46,7 @@ export function textOf(text: Text): string;
 export function bytesOf(text: Text): Uint8Array;
 
 /** What went wrong. */
-export class GitsipError extends Error {
+export class GitsipError extends Error implements Failure {
   name: "GitsipError";
   /** A stable word: that of `kind`, or a more precise one such as `is_folder`, `freed`. */
   code: string;
@@ -92,184 +131,23 @@ export interface Signal {
   signal?: AbortSignal;
 }
 
-/** What the answer to one question may cost. */
-export interface Budget {
-  max_requests?: number;
-  max_bytes?: number;
-  deadline_ms?: number;
-  max_results?: number;
-}
+/** The parameters of a question, as the format has them. */
+export type Params<Method extends Query["method"]> = Extract<Query, { method: Method }>["params"];
+
+// What calls say in other places than in a question.
+type Iterated<Asked> = Omit<Asked, "cursor" | "patterns" | "ref"> & Signal;
 
 /** Bounds of an answer. An iterator counts `limit` over all pages. */
-export interface Bounds extends Signal {
-  limit?: number;
-  max_bytes?: number;
-  budget?: Budget;
-}
-
-export interface RefsQuery extends Bounds {
-  patterns?: string[];
-  branches?: boolean;
-  tags?: boolean;
-  only_refs?: boolean;
-  sort?: "name" | "version";
-  reverse?: boolean;
-}
-
-export interface GlobQuery extends Bounds {
-  types?: string[];
-  path?: string;
-}
-
-export interface GrepQuery extends Bounds {
-  ignore_case?: boolean;
-  smart_case?: boolean;
-  word?: boolean;
-  invert?: boolean;
-  multiline?: boolean;
-  binary?: boolean;
-  globs?: string[];
-  names?: string[];
-  types?: string[];
-  paths?: string[];
-  before?: number;
-  after?: number;
-  output_mode?: "lines" | "files" | "count";
-  max_count?: number;
-  max_total?: number;
-  max_columns?: number;
-}
-
-export interface PrefetchQuery extends Signal {
-  globs?: string[];
-  paths?: string[];
-  max_blob_bytes?: number;
-}
-
-export type Truncated =
-  "budget" | "bytes" | "damaged" | "deadline" | "limit" | "requests" | "total" | "transfer";
-
-export interface AnswerStats {
-  requests: number;
-  bytes_received: number;
-  elapsed_ms: number;
-  fallbacks: string[];
-  warnings: string[];
-  search: {
-    files_searched: number;
-    files_matched: number;
-    binary_files_skipped: number;
-    bytes_searched: number;
-    unsearched?: { files: number | null; bytes_known: number; files_of_unknown_size: number };
-  } | null;
-}
+export type Bounds = Pick<LsQuery, "limit" | "max_bytes" | "budget"> & Signal;
+export type RefsQuery = Omit<FormatRefsQuery, "cursor"> & Signal;
+export type GlobQuery = Iterated<FormatGlobQuery>;
+export type GrepQuery = Omit<Iterated<FormatGrepQuery>, "fixed_strings">;
+export type PlanQuery = Iterated<FormatPlanQuery>;
+export type PrefetchQuery = Iterated<FormatPrefetchQuery>;
 
 /** One page of an answer, as the command line, sessions and MCP give it. */
-export interface Answer<Item> {
-  schema: string;
-  commit: string | null;
-  ref: Text | null;
+export interface Answer<Item> extends Omit<AnswerOfEntry, "items"> {
   items: Item[];
-  truncated: Truncated | null;
-  next: string | null;
-  stats: AnswerStats;
-}
-
-export interface RefItem {
-  name: Text;
-  id: string | null;
-  peeled: string | null;
-  symref: Text | null;
-}
-
-export type EntryType = "file" | "folder" | "submodule" | "symlink";
-
-export interface Entry {
-  path: Text;
-  type: EntryType;
-  /** Six octal digits. */
-  mode: string;
-  id: string;
-  /** Bytes of a file that is held already. */
-  size: number | null;
-}
-
-export interface Cut {
-  before_bytes: number;
-  after_bytes: number;
-}
-
-export interface NearLine {
-  line: number;
-  text: Text;
-  cut: Cut | null;
-}
-
-export interface Hit extends NearLine {
-  path: Text;
-  /** In bytes, from 1. */
-  column: number | null;
-  /** In bytes of `text`. */
-  ranges: { start: number; end: number }[];
-  blob: string;
-  before: NearLine[];
-  after: NearLine[];
-}
-
-export interface FileMatches {
-  path: Text;
-  blob: string;
-  count: number | null;
-}
-
-export interface Lfs {
-  oid: string;
-  size: number;
-}
-
-export interface FilePart {
-  type: "file";
-  path: Text;
-  resolved_path: Text;
-  mode: string;
-  blob: string;
-  size: number;
-  text: Text;
-  first_line: number;
-  last_line: number;
-  total_lines: number;
-  cut: Cut | null;
-  lfs: Lfs | null;
-}
-
-export interface PlanQuery extends Signal {
-  globs?: string[];
-  names?: string[];
-  types?: string[];
-  paths?: string[];
-  /** Fetch nothing, not even folders. */
-  held_only?: boolean;
-  budget?: Budget;
-}
-
-/** Only `bytes_estimated` is an estimate. */
-export interface Plan {
-  commit: string;
-  is_complete: boolean;
-  files: number;
-  trees_missing: number;
-  blobs_missing: number;
-  requests: number;
-  bytes_known: number;
-  blobs_of_unknown_size: number;
-  bytes_estimated: number;
-  estimated_from: "held" | "typical" | null;
-}
-
-export interface Prefetched {
-  commit: string;
-  blobs_held: number;
-  blobs_left_out: number;
 }
 
 export interface Stats {
@@ -387,7 +265,11 @@ export class Snapshot {
   readonly repo: Repo;
   readonly fs: SnapshotFs;
   /** One page of the answer to any question about this commit. */
-  ask(method: string, params?: object, options?: Signal): Promise<Answer<unknown>>;
+  ask<Method extends keyof Answers>(
+    method: Method,
+    params?: Omit<Params<Method>, "ref">,
+    options?: Signal,
+  ): Promise<Answers[Method]>;
   read(path: string, options?: Signal & { follow?: boolean }): Promise<File>;
   /** Fetched together; of a path that cannot be read the error. */
   readMany(
@@ -414,7 +296,12 @@ export class Snapshot {
 /** A repository on the other side of a network. */
 export class Repo {
   private constructor();
-  ask(method: string, params?: object, options?: Signal): Promise<Answer<unknown>>;
+  /** One page of the answer to any question. */
+  ask<Method extends keyof Answers>(
+    method: Method,
+    params?: Params<Method>,
+    options?: Signal,
+  ): Promise<Answers[Method]>;
   /** The refs as the host has them now. */
   refs(query?: RefsQuery): Promise<RefItem[]>;
   /** The same; snapshots taken before stay where they are. */

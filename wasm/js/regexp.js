@@ -2,6 +2,7 @@
 // time and so has neither look-around nor back-references.
 
 import { usage } from "./errors.js";
+import { classOf } from "./properties.js";
 
 /** The part of a grep question that `pattern` stands for; strings are plain text. */
 export function patternOf(pattern) {
@@ -81,7 +82,7 @@ class Translator {
     const [code] = /^\\(u\{[0-9a-f]+\}|u[0-9a-f]{4}|x[0-9a-f]{2})/i.exec(rest) ?? [];
     if (code) return this.#take(code.length);
     const [property] = /^\\p\{[^}]*\}/i.exec(rest) ?? [];
-    if (property && this.#regexp.unicode) return this.#take(property.length);
+    if (property && this.#regexp.unicode) return classOf(this.#take(property.length));
     if (next === "c") {
       const letter = rest[2];
       this.#at += 3;

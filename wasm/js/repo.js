@@ -12,12 +12,13 @@ export async function open(url, options = {}) {
   for (const name of Object.keys(unknown))
     throw usage("bad_params", `open() has no option '${name}'`);
   await init();
+  const address = inAscii(String(url));
   const calls = new Calls();
   const host = new Host({ onProgress, fetch, corsProxy, headers });
   const attempt = (credential) =>
     calls.run(signal, (stop) => {
       const text = JSON.stringify({ auth: credential, maxMemory });
-      return bindings.open(String(url), host, text, stop);
+      return bindings.open(address, host, text, stop);
     });
   if (typeof auth !== "function") return new Repo(await attempt(formOf(auth)), calls);
   const origin = new URL(url).origin;
@@ -29,6 +30,12 @@ export async function open(url, options = {}) {
     if (!other) throw error;
     return new Repo(await attempt(formOf(other)), calls);
   }
+}
+
+/** An address whose host is in the ASCII form of other letters: JavaScript has their tables. */
+function inAscii(url) {
+  const isPlain = /^[ -~]*$/.test(url) || /[\0-\x1f\x7f]/.test(url);
+  return !isPlain && URL.canParse(url) ? new URL(url).href : url;
 }
 
 /** A credential as the WebAssembly wants it: a string is a token. */

@@ -41,6 +41,17 @@ test("calls may overlap", async () => {
   repo.free();
 });
 
+test("a host has letters of any alphabet", async () => {
+  const asked = [];
+  const fetch = async (url) => {
+    asked.push(new URL(url).host);
+    return new Response("", { status: 404 });
+  };
+  for (const host of ["b\u00fccher.example", "xn--bcher-kva.example"])
+    await assert.rejects(open(`https://${host}/r`, { fetch }), { code: "no_repository" });
+  assert.deepEqual([...new Set(asked)], ["xn--bcher-kva.example"]);
+});
+
 test("free() in the middle of a call ends it with an error, and twice is once", async () => {
   const repo = await open(world.url);
   const snap = await repo.snapshot();

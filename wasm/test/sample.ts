@@ -28,6 +28,12 @@ export async function sample(url: string): Promise<string[]> {
     if (file instanceof GitsipError) lines.push(file.code, file.hint);
     else lines.push(file.text());
   }
+  const { items, truncated } = await snap.ask("tree", { depth: 2 });
+  for (const { path, below } of items) lines.push(textOf(path), `${below?.files} ${truncated}`);
+  // @ts-expect-error: a question has a name
+  await repo.ask("grab");
+  // @ts-expect-error: and its own parameters
+  await repo.ask("ls", { patterns: ["x"] });
   // @ts-expect-error: there is no such option
   await open(url, { memory: 1 });
   // @ts-expect-error: a hit has no count
