@@ -14,6 +14,9 @@ mod copy;
 mod fetches;
 #[path = "serving/history.rs"]
 mod history;
+#[cfg(target_os = "linux")]
+#[path = "serving/loose_opens.rs"]
+mod loose_opens;
 #[path = "serving/refusals.rs"]
 mod refusals;
 #[path = "serving/repacks.rs"]

@@ -3,8 +3,13 @@
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
+use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::Path;
+use std::process;
+use std::sync::{Mutex, PoisonError};
 
-use super::support::git::{File, Repo, Sandbox};
+use super::support::git::{File, Repo, Sandbox, copy_folder};
 
 /// How its objects lie on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,8 +23,31 @@ pub(crate) enum Storage {
 }
 
 /// A repository `repos/NAME`, its history stored as `storage`.
+///
+/// It takes some sixty processes of git to build, so that it is built once for each form and
+/// kept beside what is compiled, under a name that this file and git's version are part of.
 pub(crate) fn repository(sandbox: &Sandbox, name: &str, storage: Storage, format: &str) -> Repo {
-    let repo = sandbox.strict_bare(name, &[&format!("--object-format={format}")]);
+    static KEPT: Mutex<()> = Mutex::new(());
+    let mut hasher = DefaultHasher::new();
+    (include_str!("history.rs"), sandbox.git().run(["--version"])).hash(&mut hasher);
+    let key = format!("history-{:016x}-{storage:?}-{format}", hasher.finish());
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(key);
+    let building = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if !kept.is_dir() {
+        let own = Sandbox::new();
+        let partial = kept.with_extension(process::id().to_string());
+        copy_folder(built(&own, storage, format).path(), &partial);
+        // Whoever came first with the same is as good.
+        if fs::rename(&partial, &kept).is_err() {
+            fs::remove_dir_all(&partial).unwrap();
+        }
+    }
+    drop(building);
+    sandbox.copied(&kept, name, COMMITS)
+}
+
+fn built(sandbox: &Sandbox, storage: Storage, format: &str) -> Repo {
+    let repo = sandbox.strict_bare("built.git", &[&format!("--object-format={format}")]);
     for option in ["allowFilter", "allowAnySHA1InWant", "advertiseRefInWant"] {
         repo.git().run(["config", &format!("uploadpack.{option}"), "true"]);
     }
@@ -58,6 +86,9 @@ pub(crate) fn repository(sandbox: &Sandbox, name: &str, storage: Storage, format
     }
     repo
 }
+
+/// No repository has more of them, so that later ones are younger.
+const COMMITS: u64 = 16;
 
 /// Files that change a little with each number, and some that never do.
 fn files(number: usize, module: &str) -> Vec<File> {

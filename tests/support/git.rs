@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -90,6 +91,33 @@ impl Sandbox {
         args.extend(options);
         self.git().run(args.iter().map(OsStr::new).chain([path.as_os_str()]));
         Repo { path, home: self.path().join("home"), commits: AtomicU64::new(0) }
+    }
+
+    /// The repository `repos/NAME`, which git has made.
+    pub fn adopted(&self, name: &str) -> Repo {
+        let path = self.repos().join(name);
+        Repo { path, home: self.path().join("home"), commits: AtomicU64::new(1_000) }
+    }
+
+    /// A repository `repos/NAME` with all that is in `folder`, as if `commits` had been made by
+    /// [`Repo::commit`].
+    pub fn copied(&self, folder: &Path, name: &str, commits: u64) -> Repo {
+        let path = self.repos().join(name);
+        copy_folder(folder, &path);
+        Repo { path, home: self.path().join("home"), commits: AtomicU64::new(commits) }
+    }
+}
+
+/// Copies files and folders; there is nothing else in a bare repository.
+pub fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy_folder(&entry.path(), &to),
+            false => drop(fs::copy(entry.path(), to).unwrap()),
+        }
     }
 }
 
