@@ -12,12 +12,13 @@ const peers = {
     const target = realpathSync(process.env.CARGO_TARGET_DIR ?? "target");
     const { init, open } = await import(pathToFileURL(`${target}/gitsip-js/index.node.js`));
     const instantiation = await timed(() => init());
-    const clone = await timed(async () => {
-      const repo = await open(url);
+    const brought = async (options) => {
+      const repo = await open(url, options);
       const snap = await repo.snapshot("HEAD");
       await snap.prefetch({ max_blob_bytes: null });
       return snap;
-    });
+    };
+    const clone = await timed(() => brought({}));
     notePeak();
     const snap = clone.value;
     const count = (pattern) => async () => {
@@ -27,7 +28,13 @@ const peers = {
     const nowhere = await often(count("no such text anywhere"));
     const literal = await often(count(WORD));
     const anyCase = await often(count(new RegExp(WORD, "i")));
-    return { instantiation, clone, nowhere, literal, anyCase };
+    // The same again without a network, which is little but taking in the pack.
+    const network = new Recorded();
+    (await brought({ fetch: (...request) => network.record(...request) })).repo.free();
+    const ingest = await often(async () => {
+      (await brought({ fetch: (...request) => network.replay(...request) })).repo.free();
+    });
+    return { instantiation, clone, nowhere, literal, anyCase, ingest };
   },
   "isomorphic-git": async (url) => {
     const { default: git } = await import("isomorphic-git");
@@ -56,6 +63,30 @@ const peers = {
     return { clone, literal };
   },
 };
+
+/** Answers of a host, to be had again. */
+class Recorded {
+  #answers = new Map();
+
+  async record(url, init) {
+    const response = await fetch(url, init);
+    const { status, headers } = response;
+    const body = await response.arrayBuffer();
+    this.#answers.set(keyOf(url, init), { body, status, headers });
+    return this.replay(url, init);
+  }
+
+  async replay(url, init) {
+    const { body, status, headers } = this.#answers.get(keyOf(url, init));
+    const response = new Response(body, { status, headers });
+    Object.defineProperty(response, "url", { value: url });
+    return response;
+  }
+}
+
+function keyOf(url, { body }) {
+  return `${url} ${body ? Buffer.from(body).toString("latin1") : ""}`;
+}
 
 async function timed(work) {
   const begun = performance.now();

@@ -43,6 +43,11 @@ export class World {
     return `http://127.0.0.1:${this.#server.address().port}/r.git`;
   }
 
+  /** Where the repository is, for another server. */
+  get folder() {
+    return this.#folder;
+  }
+
   /** Where the files are that were committed last. */
   get checkout() {
     return join(this.#folder, "work");

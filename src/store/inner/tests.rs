@@ -205,7 +205,8 @@ fn steps() -> impl Strategy<Value = Vec<Do>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    // Fewer where PROPTEST_CASES says so: as WebAssembly these take longer than all other tests.
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.min(200)))]
     #[test]
     fn what_is_held_can_be_read_whatever_came_and_went(steps in steps()) {
         let budget = Budget::new(64 << 20);
