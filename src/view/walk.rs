@@ -8,12 +8,14 @@
 //! searched for further trees that are missing, level by level, so that one request
 //! brings what would otherwise take one for each folder.
 
+mod ahead;
+
 use std::collections::VecDeque;
 
-use bstr::{BStr, BString, ByteSlice as _};
+use bstr::{BStr, ByteSlice as _};
 use bytes::Bytes;
-use hashbrown::HashSet;
 
+use self::ahead::{Ahead, is_behind};
 use super::glob::{PathFilter, Position};
 use super::path::check_path_bytes;
 use super::trees::Trees;
@@ -122,19 +124,6 @@ struct Level {
     depth: u32,
     /// Below the prefix; `None` for a folder that only leads to one.
     below_prefix: Option<u32>,
-}
-
-/// Folders to come, found before the cursor got there.
-#[derive(Debug, Default)]
-struct Ahead {
-    /// To be looked into.
-    queue: VecDeque<(Folder, BString)>,
-    /// Not held when they were looked for.
-    waiting: VecDeque<(Folder, BString)>,
-    /// Bytes that both take.
-    held_bytes: usize,
-    /// Trees whose folders were queued, and need not be again wherever they stand.
-    seen: HashSet<ObjectId>,
 }
 
 impl Walk {
@@ -378,72 +367,10 @@ impl WalkOptions {
     }
 }
 
-impl Ahead {
-    /// Queues a folder to look into, if there is room to remember it. The cursor finds
-    /// what is left out.
-    fn push(&mut self, folder: Folder, path: BString) {
-        let held_bytes = self.held_bytes + held_bytes(&path);
-        if held_bytes <= MAX_BYTES_AHEAD {
-            self.held_bytes = held_bytes;
-            self.queue.push_back((folder, path));
-        }
-    }
-
-    fn wait(&mut self, folder: Folder, path: BString) {
-        self.held_bytes += held_bytes(&path);
-        self.waiting.push_back((folder, path));
-    }
-
-    fn pop(&mut self) -> Option<(Folder, BString)> {
-        let (folder, path) = self.queue.pop_front()?;
-        self.held_bytes -= held_bytes(&path);
-        Some((folder, path))
-    }
-
-    /// Queues the folders among the entries `rest` of `parent`, whose path with its slash
-    /// is `parent_path`; how many entries there were.
-    fn push_folders(
-        &mut self,
-        rest: &[u8],
-        parent: Folder,
-        parent_path: &[u8],
-        options: &WalkOptions,
-        limits: &Limits,
-    ) -> u64 {
-        let mut entries = 0;
-        for entry in TreeIter::new(rest, parent.id.format()).map_while(Result::ok) {
-            entries += 1;
-            let path_bytes = parent_path.len().saturating_add(entry.name.len());
-            if entry.kind() != EntryKind::Tree || check_path_bytes(limits, path_bytes).is_err() {
-                continue;
-            }
-            let path = [parent_path, entry.name].concat();
-            let Some(level) = parent.level.child(&options.filter, &path) else { continue };
-            if level.depth <= limits.max_tree_depth && options.enters(level, &path) {
-                self.push(Folder { id: entry.id, level }, path.into());
-            }
-        }
-        entries
-    }
-}
-
-fn held_bytes(path: &BString) -> usize {
-    path.len() + size_of::<(Folder, BString)>()
-}
-
-/// Whether a walk that stands before the folder `at` has left the folder `path`.
-fn is_behind(path: &[u8], at: &[u8]) -> bool {
-    let slash = || [b'/'].iter();
-    let contains_at = path.is_empty() || at.strip_prefix(path).is_some_and(|r| r.starts_with(b"/"));
-    !contains_at && path.iter().chain(slash()).lt(at.iter().chain(slash()))
-}
-
 /// Trees asked for at once.
 const MAX_MISSING_TREES: usize = 2_048;
 /// Entries looked at ahead of the cursor for one missing set.
 const MAX_ENTRIES_AHEAD: u64 = 1 << 18;
-/// Bytes remembered of what is ahead of the cursor: some 30,000 folders.
-const MAX_BYTES_AHEAD: usize = 4 << 20;
 /// Entries, or trees looked at ahead, between two questions to the interrupt.
 const ENTRIES_PER_CHECK: u64 = 256;
 

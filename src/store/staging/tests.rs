@@ -7,6 +7,7 @@ use crate::oid::ObjectFormat;
 use crate::pack::delta;
 use crate::pack::inflate::deflate;
 use crate::store::conformance::{Sample, fill_staging, samples};
+use crate::store::{Staging as _, StoreError};
 
 const SHA1: ObjectFormat = ObjectFormat::Sha1;
 

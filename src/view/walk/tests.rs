@@ -1,9 +1,11 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
+use bstr::BString;
 use proptest::prelude::*;
 
 use super::super::fixture::Fixture;
+use super::ahead::MAX_BYTES_AHEAD;
 use super::*;
 use crate::error::Error;
 use crate::limits::{Interrupted, NeverInterrupt};
