@@ -8,9 +8,9 @@
 //!
 //! It has two lives, in turn. While a pack arrives one thread changes it as it likes. While
 //! what waits is resolved many share it: its lists are only taken, each by one thread, and
-//! each entry is written to by the one that makes it, so that there is no lock. Who reads what another
-//! thread wrote got it handed over by a queue or waited for that thread, which is what
-//! makes `Relaxed` enough everywhere.
+//! each entry is written to by the one that makes it, so that there is no lock. Who reads
+//! what another thread wrote got it handed over by a queue or waited for that thread, which
+//! is what makes `Relaxed` enough everywhere.
 
 mod groups;
 mod left_out;

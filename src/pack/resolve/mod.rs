@@ -1,6 +1,6 @@
 //! Rounds of resolving: everything that arrival could not resolve.
 //!
-//! It goes depth first: a child is inflated only when it is taken, siblings share one
+//! A round goes depth first: a child is inflated only when it is taken, siblings share one
 //! immutable base, and the last of them frees it before its own children are gone down
 //! into, so a chain needs two buffers a thread however long it is. No recursion.
 //!
